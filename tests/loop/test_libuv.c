@@ -4,6 +4,7 @@
 #include <pawl/libuv.h>
 
 #include "suite.h"
+#include "threads.h"
 
 struct events {
 	uv_loop_t uv;
@@ -233,6 +234,33 @@ static void the_loop_ends_when_nothing_is_armed(void)
 	rig_close(&rig);
 }
 
+static void run_tasks(uv_poll_t *watcher, int status, int what)
+{
+	EXPECT_EQ(status, 0);
+	EXPECT_EQ(what, UV_READABLE);
+	pawl_service_poll(service, 0);
+	if (all_ran())
+		uv_close((uv_handle_t *)watcher, NULL);
+}
+
+static void watch_service(int fd)
+{
+	uv_poll_t watcher;
+	uv_loop_t loop;
+
+	EXPECT_EQ(uv_loop_init(&loop), 0);
+	EXPECT_EQ(uv_poll_init(&loop, &watcher, fd), 0);
+	EXPECT_EQ(uv_poll_start(&watcher, UV_READABLE, run_tasks), 0);
+	start_threads();
+	uv_run(&loop, UV_RUN_DEFAULT);
+	EXPECT_EQ(uv_loop_close(&loop), 0);
+}
+
+static void tasks_that_threads_arm_run_in_the_loop(void)
+{
+	with_service(watch_service);
+}
+
 int main(void)
 {
 	static const struct test own[] = {
@@ -240,6 +268,7 @@ int main(void)
 	        TEST(nothing_is_early_by_uv_now_behind_a_slow_callback),
 	        TEST(a_deadline_may_be_in_the_loops_own_time),
 	        TEST(the_loop_ends_when_nothing_is_armed),
+	        TEST(tasks_that_threads_arm_run_in_the_loop),
 	};
 
 	return suite_run(&libuv_calls, own, sizeof(own) / sizeof(own[0]));

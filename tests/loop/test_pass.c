@@ -4,9 +4,9 @@
  * to an opening, how much a pass does, and what the loop wakes up for.
  */
 #define _GNU_SOURCE
+#include "../../src/base/random.h"
 #include "../../src/loop/layout.h"
 #include "../../src/loop/sleep.h"
-#include "../../src/base/random.h"
 #include "../support/test.h"
 
 #include <errno.h>
@@ -218,21 +218,30 @@ static void a_pass_also_moves_ahead_for_a_few_timers(void)
 	loop_close();
 }
 
-/* If there were work that no pass does, the loop would make passes forever without time going on. */
+/*
+ * Each timer is called or cancelled. If there were work that no pass does, the loop would make passes forever without
+ * time going on.
+ */
 static void whatever_is_armed_the_loop_sleeps_in_the_end(void)
 {
 	const uint64_t span[] = {100 * MS, SECOND, 100 * SECOND, 100000 * SECOND};
 	struct random random = {.state = 5};
+	size_t armed = 0, cancelled = 0;
 
 	loop_open(&(struct pawl_loop_options){.wheel_size = 16, .max_moves = 40, .max_calls = 9});
 	for (int i = 0; i < 200000; i++) {
 		struct pawl_loop_timer *timer = &timers[random_below(&random, 3000)];
 		uint64_t delay = random_below(&random, span[random_below(&random, 4)]);
 
-		if (random_below(&random, 3) == 0)
-			pawl_loop_cancel(own.loop, timer);
-		else
-			pawl_loop_arm_at(own.loop, timer, own.now + delay);
+		if (random_below(&random, 3) == 0) {
+			cancelled += pawl_loop_cancel(own.loop, timer);
+		} else {
+			armed += !pawl_timer_armed(&timer->timer);
+			if (i % 2)
+				pawl_loop_arm_at(own.loop, timer, own.now + delay);
+			else
+				pawl_loop_touch(own.loop, timer, delay);
+		}
 		if (random_below(&random, 50) == 0)
 			pass(random_below(&random, 20 * MS));
 	}
@@ -240,6 +249,7 @@ static void whatever_is_armed_the_loop_sleeps_in_the_end(void)
 		pass(0);
 	EXPECT_EQ(own.wake, PAWL_NEVER);
 	EXPECT_EQ(pawl_loop_count(own.loop), 0);
+	EXPECT_EQ(own.called + cancelled, armed);
 	EXPECT(own.ahead > 0);
 	loop_close();
 }
@@ -292,6 +302,83 @@ static void a_periodic_timer_does_not_drift(void)
 	loop_close();
 }
 
+static void count_once(struct pawl_loop_timer *timer, void *arg)
+{
+	(void)arg;
+	EXPECT(!pawl_timer_armed(&timer->timer));
+	own.called++;
+}
+
+static uint64_t next_call_of(const struct pawl_loop_timer *timer)
+{
+	return pawl_timer_deadline(&timer->timer);
+}
+
+static void the_first_call_has_a_delay_of_its_own(void)
+{
+	struct pawl_loop_timer beat = PAWL_LOOP_TIMER_INIT(count_beat);
+
+	loop_open(NULL);
+	EXPECT_EQ(pawl_loop_arm_every(own.loop, &beat, PAWL_HOUR, 3 * MS), 0);
+	EXPECT_EQ(next_call_of(&beat), START + PAWL_HOUR);
+	EXPECT_EQ(pawl_loop_arm_every(own.loop, &beat, 0, 3 * MS), 0);
+	pass(0);
+	EXPECT_EQ(own.called, 1);
+	EXPECT_EQ(next_call_of(&beat), START + 3 * MS);
+	loop_close();
+}
+
+static void touch_keeps_the_period_and_arm_and_cancel_end_it(void)
+{
+	struct pawl_loop_timer timer = PAWL_LOOP_TIMER_INIT(count_beat);
+
+	loop_open(NULL);
+	EXPECT_EQ(pawl_loop_arm_every(own.loop, &timer, PAWL_HOUR, PAWL_HOUR), 0);
+	pawl_loop_touch(own.loop, &timer, MS);
+	pass(0); /* the touch moves it */
+	EXPECT_EQ(own.called, 1);
+	EXPECT_EQ(next_call_of(&timer), START + MS + PAWL_HOUR); /* the grid has moved */
+	timer.due = count_once;
+	pawl_loop_arm(own.loop, &timer, MS);
+	pass(0);
+	EXPECT_EQ(own.called, 2);
+	EXPECT_EQ(pawl_loop_arm_every(own.loop, &timer, PAWL_HOUR, PAWL_HOUR), 0);
+	EXPECT(pawl_loop_cancel(own.loop, &timer));
+	pawl_loop_touch(own.loop, &timer, 0); /* idle: armed once */
+	pass(0);
+	EXPECT_EQ(own.called, 3);
+	loop_close();
+}
+
+/* It may go on in another loop, where touch arms an idle timer once. */
+static void a_dropped_timer_becomes_one_shot(void)
+{
+	struct pawl_loop_timer timer = PAWL_LOOP_TIMER_INIT(count_once);
+
+	loop_open(NULL);
+	EXPECT_EQ(pawl_loop_arm_every(own.loop, &timer, PAWL_HOUR, PAWL_HOUR), 0);
+	pawl_loop_close(own.loop, count_once);
+	EXPECT_EQ(own.called, 1);
+	loop_open(NULL);
+	pawl_loop_touch(own.loop, &timer, 0);
+	pass(0);
+	EXPECT_EQ(own.called, 1);
+	loop_close();
+}
+
+static void a_bad_period_is_refused_and_changes_nothing(void)
+{
+	struct pawl_loop_timer timer = PAWL_LOOP_TIMER_INIT(count_beat);
+
+	loop_open(NULL);
+	EXPECT_EQ(pawl_loop_arm_every(own.loop, &timer, MS, 0), -EINVAL);
+	EXPECT(!pawl_timer_armed(&timer.timer));
+	EXPECT_EQ(pawl_loop_arm_every(own.loop, &timer, PAWL_NEVER, PAWL_NEVER), 0);
+	EXPECT_EQ(pawl_loop_arm_every(own.loop, &timer, MS, 0), -EINVAL);
+	EXPECT_EQ(next_call_of(&timer), PAWL_NEVER - 1);
+	loop_close();
+}
+
 /* A period of less than a tick fires once a tick; it does not keep the loop in its pass. */
 static void a_period_of_a_nanosecond_ends_the_pass(void)
 {
@@ -332,6 +419,33 @@ static void time_asleep_counts_only_if_that_is_asked_for(void)
 	EXPECT_EQ(loop_clock(&counting), BOOTTIME);
 	EXPECT_EQ(loop_clock(&plain), MONOTONIC);
 	EXPECT_EQ(loop_clock(NULL), MONOTONIC);
+}
+
+/* The wheel. */
+
+/* Otherwise its slot would be chosen by an old time, and it would be moved once more. */
+static void after_a_sleep_a_timer_goes_to_the_slot_of_the_present(void)
+{
+	loop_open(NULL);
+	own.now += 3 * MS;
+	pawl_loop_arm(own.loop, &timers[0], PAWL_HOUR);
+	EXPECT_EQ(pawl_wheel_now(pawl_loop_wheel(own.loop)), own.now);
+	loop_close();
+}
+
+static void the_options_are_those_of_the_wheel(void)
+{
+	const struct pawl_loop_options options = {.tick_ns = 7 * SECOND, .wheel_size = 9};
+	struct pawl_wheel_place place;
+
+	loop_open(&options);
+	pawl_loop_arm_at(own.loop, &timers[0], 15 * 7 * SECOND);
+	EXPECT(pawl_wheel_get_place(pawl_loop_wheel(own.loop), &timers[0].timer, &place,
+	                            sizeof(place)));
+	EXPECT_EQ(place.level, 1);
+	EXPECT_EQ(place.slot, 1);
+	EXPECT_EQ(place.opens, 9 * 7 * SECOND);
+	loop_close();
 }
 
 /* Adapters. */
@@ -416,7 +530,13 @@ int main(void)
 	        TEST(whatever_is_armed_the_loop_sleeps_in_the_end),
 	        TEST(the_next_period_is_the_first_on_the_grid_after_now),
 	        TEST(a_periodic_timer_does_not_drift),
+	        TEST(the_first_call_has_a_delay_of_its_own),
+	        TEST(touch_keeps_the_period_and_arm_and_cancel_end_it),
+	        TEST(a_dropped_timer_becomes_one_shot),
+	        TEST(a_bad_period_is_refused_and_changes_nothing),
 	        TEST(a_period_of_a_nanosecond_ends_the_pass),
+	        TEST(after_a_sleep_a_timer_goes_to_the_slot_of_the_present),
+	        TEST(the_options_are_those_of_the_wheel),
 	        TEST(an_event_loop_sleeps_for_a_day_at_most_or_for_a_second),
 	        TEST(time_asleep_counts_only_if_that_is_asked_for),
 	        TEST(a_pass_may_be_at_an_earlier_time_than_the_clock),

@@ -7,10 +7,9 @@
 #define _GNU_SOURCE
 #include "../support/purgatories.h"
 
-#define MANY                  1000 /* keys */
-#define CROWD                 200  /* operations, and so several batches */
-#define PATIENCE              100  /* rounds after which an operation has waited too long */
-#define RETRIES               16   /* before on_complete of operations that are won */
+#define CROWD                 200 /* operations, and so several batches */
+#define PATIENCE              100 /* rounds after which an operation has waited too long */
+#define RETRIES               16  /* before on_complete of operations that are won */
 #define TRIED_BY_TRY_OR_WATCH 2
 
 int __wrap_pawl__system_random(void *bytes, size_t size);
@@ -149,78 +148,43 @@ IN_EVERY_ROOM(a_check_that_fails_leaves_its_operations_to_the_next_one)
 
 /* Another winner: the operation is completed once, and released by the thread whose batch has it. */
 
-static void complete_one(struct request *request)
+/* Three are in a batch, and the second is tried. One of them ends: its try says yes too late, or says no. */
+static void end_in_a_batch(struct room *room, const struct ending *ending, unsigned which,
+                           bool ready)
 {
-	EXPECT(pawl_op_complete(&request->op));
-	pawl_op_unref(&request->op);
-}
-
-static void let_expire(struct request *request)
-{
-	pawl_op_unref(&request->op);
-	advance_and_settle(&request->room->fixture, HOUR);
-}
-
-static void withdraw_it(struct request *request)
-{
-	pawl_op_unref(&request->op);
-	EXPECT_EQ(cancel_key(request->room, "x"), 1);
-}
-
-static void stop_all(struct request *request)
-{
-	pawl_op_unref(&request->op);
-	pawl_purgatory_stop(request->room->purgatory);
-}
-
-static const struct {
-	void (*win)(struct request *request);
-	const char *story, *released;
-} winners[] = {
-        {complete_one, "c", "cr"},
-        {let_expire, "ce", "cer"},
-        {withdraw_it, "k", "kr"},
-        {stop_all, "d", "dr"},
-};
-
-/* `inside` is tried; `other` is in the same batch, ready or not, and before or after it. Another thread wins it. */
-static void win_beside(struct room *room, size_t winner, bool before, bool ready)
-{
-	struct request inside, other;
+	struct request requests[3], *ended = &requests[which];
 	struct call call;
 
-	request_init(&inside, room);
-	request_init(&other, room);
-	pawl_op_ref(&other.op);
-	inside.inside_try = stay_once;
-	if (before)
-		EXPECT_EQ(watch(&other, "axbcdef", HOUR), 0);
-	EXPECT_EQ(watch(&inside, "a", PAWL_NEVER), 0);
-	if (!before)
-		EXPECT_EQ(watch(&other, "axbcdef", HOUR), 0);
-	__atomic_store_n(&other.ready, ready, __ATOMIC_SEQ_CST);
+	requests_init(requests, 3, room);
+	requests[1].inside_try = stay_once;
+	for (unsigned i = 0; i < 3; i++)
+		EXPECT_EQ(i == which ? watch(&requests[i], "axbcdef", HOUR)
+		                     : watch(&requests[i], "a", PAWL_NEVER),
+		          0);
+	__atomic_store_n(&ended->ready, ready, __ATOMIC_SEQ_CST);
 	begin_check(&call, room, "a");
-	sem_wait(&inside.entered);
-	winners[winner].win(&other);
-	EXPECT_STR(other.story, winners[winner].story);
-	sem_post(&inside.leave);
+	sem_wait(&requests[1].entered);
+	ending->end(ended);
+	EXPECT_STR(ended->story, ending->story);
+	sem_post(&requests[1].leave);
 	EXPECT_EQ(answer_of(&call), 0);
-	EXPECT_STR(other.story, winners[winner].released);
-	EXPECT(pthread_equal(other.thread, call.thread));
-	EXPECT_EQ(other.tries, TRIED_BY_TRY_OR_WATCH + 1);
-	leave_room(room);
+	EXPECT_STR(ended->story, ending->released);
+	EXPECT(pthread_equal(ended->thread, call.thread));
+	EXPECT_EQ(ended->tries, TRIED_BY_TRY_OR_WATCH + 1);
+	pawl_purgatory_cancel_key(room->purgatory, key_of(room, "a"), NULL);
 }
 
-static void an_operation_won_while_it_is_tried_is_completed_once_and_released_last(void)
+static void end_each_of_a_batch(struct room *room, const struct ending *ending)
 {
-	for (size_t i = 0; i < 4 * COUNTOF(winners); i++)
-		for (size_t j = 0; j < COUNTOF(every_mode); j++) {
-			struct room room;
+	unsigned ways = ending->end == end_by_check ? 0 : ending->end == end_by_stop ? 1 : 6;
 
-			room_open(&room, &every_mode[j], 1);
-			win_beside(&room, i / 4, i % 4 / 2, i % 2);
-			room_close(&room);
-		}
+	for (unsigned i = 0; i < ways; i++)
+		end_in_a_batch(room, ending, (i + 1) % 3, i < 3);
+}
+
+IN_EVERY_ROOM(an_operation_won_while_its_batch_is_tried_completes_once_and_is_released_last)
+{
+	with_every_ending(room, end_each_of_a_batch);
 }
 
 /* Both at once: the operation that is withdrawn has its retry bit set. */
@@ -418,13 +382,8 @@ static void watch_many_meanwhile(struct request *request, char event)
 	if (event != 'c')
 		return;
 	for (uint32_t i = 0; i < request->number; i++) {
-		const struct pawl_key key =
-		        pawl_purgatory_key(request->room->purgatory, &i, sizeof(i));
-
 		request_init(&newcomers[i], request->room);
-		EXPECT_EQ(pawl_purgatory_try_or_watch(request->room->purgatory, &newcomers[i].op,
-		                                      &key, 1, PAWL_NEVER),
-		          0);
+		EXPECT_EQ(watch_numbered(&newcomers[i], i), 0);
 	}
 }
 
@@ -570,155 +529,13 @@ IN_EVERY_ROOM(a_retry_does_not_wait_for_on_complete)
 	leave_room(room);
 }
 
-/* More keys than an operation has room for, or a word has bits */
-
-struct many_keys {
-	struct pawl_key keys[MANY];
-	uint16_t bytes[MANY];
-};
-
-static const struct pawl_key *many_keys(struct many_keys *many,
-                                        const struct pawl_purgatory *purgatory)
-{
-	for (uint16_t i = 0; i < MANY; i++) {
-		many->bytes[i] = i;
-		many->keys[i] =
-		        pawl_purgatory_key(purgatory, &many->bytes[i], sizeof(many->bytes[i]));
-	}
-	return many->keys;
-}
-
-struct check_of {
-	struct room *room;
-	struct pawl_key key;
-	size_t answer;
-	pthread_t thread;
-};
-
-static void *run_check_of(void *arg)
-{
-	struct check_of *call = arg;
-
-	call->answer = pawl_purgatory_check(call->room->purgatory, call->key);
-	return NULL;
-}
-
-/* Another operation under the key, and a check that is inside its try. */
-static void begin_check_of(struct check_of *call, struct request *inside, struct room *room,
-                           struct pawl_key key)
-{
-	request_init(inside, room);
-	inside->inside_try = stay_once;
-	EXPECT_EQ(watch_keys(inside, &key, 1), 0);
-	*call = (struct check_of){.room = room, .key = key};
-	pthread_create(&call->thread, NULL, run_check_of, call);
-	sem_wait(&inside->entered);
-}
-
-static size_t end_check_of(struct check_of *call, struct request *inside)
-{
-	sem_post(&inside->leave);
-	pthread_join(call->thread, NULL);
-	return call->answer;
-}
-
-/* The first of two checks has the operation in its batch, the second has another one. They end in either order. */
-static void in_two_ways(struct room *room, bool first_first)
-{
-	struct request wide, inside[2];
-	struct check_of call[2];
-	struct many_keys many;
-	const struct pawl_key *keys = many_keys(&many, room->purgatory);
-
-	request_init(&wide, room);
-	EXPECT_EQ(watch_keys(&wide, keys, MANY), 0);
-	begin_check_of(&call[0], &inside[0], room, keys[5]);
-	begin_check_of(&call[1], &inside[1], room, keys[MANY - 5]);
-	EXPECT(wide.tries <=
-	       TRIED_BY_TRY_OR_WATCH + 1); /* before the first check stays inside, or after */
-	make_ready(&wide);
-	EXPECT_EQ(pawl_purgatory_check(room->purgatory, keys[MANY / 2]), 0);
-	if (!first_first)
-		EXPECT_EQ(end_check_of(&call[1], &inside[1]), 0);
-	EXPECT_STR(wide.story, "");
-	EXPECT_EQ(end_check_of(&call[0], &inside[0]), 1);
-	EXPECT_STR(wide.story, "cr");
-	expect_counted(room, 2, 2);
-	if (first_first)
-		EXPECT_EQ(end_check_of(&call[1], &inside[1]), 0);
-	EXPECT(wide.tries <= TRIED_BY_TRY_OR_WATCH + 2);
-	leave_room(room);
-}
-
-IN_EVERY_ROOM(an_operation_with_a_thousand_keys_is_in_one_batch_only)
-{
-	in_two_ways(room, true);
-}
-
-IN_EVERY_ROOM(an_operation_is_in_one_batch_only_whichever_check_ends_first)
-{
-	in_two_ways(room, false);
-}
-
-/* Keys that come and go leave nothing behind in the list of batches. */
-IN_EVERY_ROOM(a_key_that_goes_after_a_check_that_fails_leaves_nothing)
-{
-	struct request goes, stays;
-	struct tried_batch batch;
-
-	for (unsigned i = 0; i < 3; i++) {
-		request_init(&goes, room);
-		request_init(&stays, room);
-		EXPECT_EQ(watch(&goes, "g", HOUR), 0);
-		EXPECT_EQ(watch(&stays, "s", HOUR), 0);
-		EXPECT_EQ(check(room, "g"), 0);
-		EXPECT_EQ(check(room, "s"), 0);
-		EXPECT_EQ(cancel_key(room, "g"), 1);
-		EXPECT_EQ(check(room, "s"), 0);
-		EXPECT_EQ(cancel_key(room, "s"), 1);
-	}
-	begin_batch(&batch, room);
-	EXPECT_EQ(let_go_on(&batch), 0);
-	leave_room(room);
-}
-
-/* Two purgatories on one service: neither sees the batches of the other. */
-IN_EVERY_ROOM(a_batch_of_another_purgatory_does_not_matter)
-{
-	struct pawl_purgatory *other = purgatory_with(room->fixture.service, 1);
-	struct request checked, cancelled;
-	struct many_keys many;
-	const struct pawl_key *keys = many_keys(&many, other);
-	struct tried_batch batch;
-
-	begin_batch(&batch, room);
-	request_init(&checked, room);
-	request_init(&cancelled, room);
-	EXPECT_EQ(pawl_purgatory_try_or_watch(other, &checked.op, keys, MANY, HOUR), 0);
-	EXPECT_EQ(pawl_purgatory_try_or_watch(other, &cancelled.op, keys, MANY, HOUR), 0);
-	EXPECT_EQ(pawl_purgatory_check(other, keys[5]), 0);
-	EXPECT_EQ(checked.tries, TRIED_BY_TRY_OR_WATCH + 1);
-	make_ready(&checked);
-	EXPECT_EQ(pawl_purgatory_check(other, keys[6]), 1);
-	EXPECT_EQ(pawl_purgatory_cancel_key(other, keys[7], request_cancelled), 1);
-	EXPECT_STR(checked.story, "cr");
-	EXPECT_STR(cancelled.story, "kr");
-	pawl_purgatory_close(other);
-	EXPECT_EQ(let_go_on(&batch), 0);
-	EXPECT_EQ(batch.before.tries, TRIED_BY_TRY_OR_WATCH + 1);
-	EXPECT_EQ(batch.inside.tries, TRIED_BY_TRY_OR_WATCH + 1);
-	EXPECT_EQ(batch.after.tries, TRIED_BY_TRY_OR_WATCH + 1);
-	expect_counted(room, 7, 4);
-	leave_room(room);
-}
-
 int main(void)
 {
 	static const struct test tests[] = {
 	        TEST(a_check_of_the_same_key_is_made_by_the_one_under_way),
 	        TEST(a_check_of_another_key_has_its_batch_tried_once_more),
 	        TEST(a_check_that_fails_leaves_its_operations_to_the_next_one),
-	        TEST(an_operation_won_while_it_is_tried_is_completed_once_and_released_last),
+	        TEST(an_operation_won_while_its_batch_is_tried_completes_once_and_is_released_last),
 	        TEST(an_operation_withdrawn_before_its_retry_is_not_tried),
 	        TEST(on_complete_may_check_the_key_whose_check_has_called_it),
 	        TEST(on_complete_cannot_win_what_its_check_has_won),
@@ -731,10 +548,6 @@ int main(void)
 	        TEST(checks_during_the_first_batch_do_not_keep_it_from_the_last),
 	        TEST(checks_of_one_operation_do_not_put_off_another_that_is_won),
 	        TEST(a_retry_does_not_wait_for_on_complete),
-	        TEST(an_operation_with_a_thousand_keys_is_in_one_batch_only),
-	        TEST(an_operation_is_in_one_batch_only_whichever_check_ends_first),
-	        TEST(a_key_that_goes_after_a_check_that_fails_leaves_nothing),
-	        TEST(a_batch_of_another_purgatory_does_not_matter),
 	};
 
 	return RUN_TESTS(tests);

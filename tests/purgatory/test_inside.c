@@ -18,7 +18,7 @@ static void others_init(struct others *others, struct room *room)
 	request_init(&others->completed, room);
 	request_init(&others->cancelled, room);
 	pawl_op_ref(&others->completed.op);
-	EXPECT_EQ(watch(&others->checked, "x", PAWL_NEVER), 0);
+	EXPECT_EQ(watch(&others->checked, "w", PAWL_NEVER), 0);
 	EXPECT_EQ(watch(&others->completed, "y", PAWL_NEVER), 0);
 	EXPECT_EQ(watch(&others->cancelled, "z", PAWL_NEVER), 0);
 	others->checked.ready = 1;
@@ -32,7 +32,7 @@ static void do_everything(struct request *request, char event)
 	if (event != (char)request->number)
 		return;
 	EXPECT_EQ(watch(&others->started, "s", PAWL_NEVER), event == 'd' ? -ECANCELED : 0);
-	check(room, "x");
+	check(room, "w");
 	cancel_key(room, "z");
 	pawl_op_complete(&others->completed.op);
 	pawl_op_unref(&others->completed.op);
@@ -46,27 +46,27 @@ static void do_everything(struct request *request, char event)
 		expect_counted(room, 1, 1);
 }
 
-static void expect_everything_done(struct others *others, char event)
+/* By a function of another operation, unless stop was first: then it is dropped. */
+static void expect_ended(struct request *other, const char *story, char event)
 {
-	bool any = event == 'd'; /* then stop may have been first */
-
-	if (!any || others->checked.story[0] == 'c')
-		EXPECT_STR(others->checked.story, "cr");
-	else
-		EXPECT_STR(others->checked.story, "dr");
-	if (!any || others->completed.story[0] == 'c')
-		EXPECT_STR(others->completed.story, "cr");
-	else
-		EXPECT_STR(others->completed.story, "dr");
-	if (!any || others->cancelled.story[0] == 'k')
-		EXPECT_STR(others->cancelled.story, "kr");
-	else
-		EXPECT_STR(others->cancelled.story, "dr");
-	EXPECT_STR(others->started.story, "");
+	EXPECT_STR(other->story, event == 'd' && other->story[0] == 'd' ? "dr" : story);
 }
 
-static void do_everything_in(struct room *room, char event)
+/* The event in whose function everything is called, and what leads to it. */
+static const struct function {
+	char event;
+	void (*end)(struct request *request);
+} functions[] = {{'c', end_by_check},
+                 {'e', end_by_deadline},
+                 {'d', end_by_stop},
+                 {'k', end_by_cancel},
+                 {'r', end_by_check}};
+
+static const struct function *function;
+
+static void do_everything_in(struct room *room)
 {
+	char event = function->event;
 	struct request request;
 	struct others others;
 
@@ -75,44 +75,20 @@ static void do_everything_in(struct room *room, char event)
 	request.inside = do_everything;
 	request.number = (uint64_t)event;
 	request.other = &others.started;
-	EXPECT_EQ(watch(&request, "abcde", event == 'e' ? MS : PAWL_NEVER), 0);
-	request.ready = 1;
-	if (event == 'e')
-		advance_and_settle(&room->fixture, MS);
-	else if (event == 'k')
-		EXPECT_EQ(cancel_key(room, "a"), 1);
-	else if (event == 'd')
-		pawl_purgatory_stop(room->purgatory);
-	else
-		EXPECT_EQ(check(room, "a"), 1);
-	expect_everything_done(&others, event);
+	EXPECT_EQ(watch(&request, "abxcd", event == 'e' ? HOUR : PAWL_NEVER), 0);
+	function->end(&request);
+	expect_ended(&others.checked, "cr", event);
+	expect_ended(&others.completed, "cr", event);
+	expect_ended(&others.cancelled, "kr", event);
+	EXPECT_STR(others.started.story, "");
 	pawl_purgatory_stop(room->purgatory);
 	EXPECT_STR(others.started.story, event == 'd' ? "" : "dr");
 }
 
-IN_EVERY_ROOM(on_complete_may_call_everything)
+static void every_function_of_an_operation_may_call_everything(void)
 {
-	do_everything_in(room, 'c');
-}
-
-IN_EVERY_ROOM(on_expire_may_call_everything)
-{
-	do_everything_in(room, 'e');
-}
-
-IN_EVERY_ROOM(on_drop_may_call_everything)
-{
-	do_everything_in(room, 'd');
-}
-
-IN_EVERY_ROOM(cancelled_may_call_everything)
-{
-	do_everything_in(room, 'k');
-}
-
-IN_EVERY_ROOM(release_may_call_everything)
-{
-	do_everything_in(room, 'r');
+	for (function = functions; function < functions + COUNTOF(functions); function++)
+		in_every_room(do_everything_in);
 }
 
 /* Nested calls */
@@ -209,67 +185,40 @@ static void expect_nested(struct room *room, size_t count, char how)
 	free(requests);
 }
 
-IN_EVERY_ROOM(nested_calls_of_complete_are_16_deep_at_most_and_all_are_made)
+/* By complete, by a check, and by try_or_watch. */
+IN_EVERY_ROOM(nested_calls_are_16_deep_at_most_and_all_are_made)
 {
-	expect_nested(room, 5, 'o');
-	expect_nested(room, 16, 'o');
-	expect_nested(room, 17, 'o');
-	expect_nested(room, 100, 'o');
+	static const size_t counts[] = {5, 16, 17, 100};
+
+	for (size_t i = 0; i < COUNTOF(counts); i++) {
+		expect_nested(room, counts[i], 'o');
+		expect_nested(room, counts[i], 'k');
+		expect_nested(room, counts[i], 'w');
+	}
 }
 
-IN_EVERY_ROOM(nested_checks_are_16_deep_at_most_and_all_are_made)
+static void *run_many_nested(void *room)
 {
-	expect_nested(room, 5, 'k');
-	expect_nested(room, 16, 'k');
-	expect_nested(room, 17, 'k');
-	expect_nested(room, 100, 'k');
-}
-
-IN_EVERY_ROOM(nested_calls_of_try_or_watch_are_16_deep_at_most_and_all_are_made)
-{
-	expect_nested(room, 5, 'w');
-	expect_nested(room, 16, 'w');
-	expect_nested(room, 17, 'w');
-	expect_nested(room, 100, 'w');
-}
-
-struct many_nested {
-	struct room *room;
-	char how;
-};
-
-static void *run_many_nested(void *arg)
-{
-	const struct many_nested *job = arg;
-
-	expect_nested(job->room, 100000, job->how);
+	expect_nested(room, 100000, 'o');
+	expect_nested(room, 100000, 'k');
+	expect_nested(room, 100000, 'w');
 	return NULL;
 }
 
 /* Without a bound the calls would need more than ten times the stack of this thread. */
-static void expect_nested_on_small_stack(struct room *room, char how)
-{
-	struct many_nested job = {room, how};
-	pthread_attr_t attributes;
-	pthread_t thread;
-
-	pthread_attr_init(&attributes);
-	EXPECT_EQ(pthread_attr_setstacksize(&attributes, 512 * 1024), 0);
-	EXPECT_EQ(pthread_create(&thread, &attributes, run_many_nested, &job), 0);
-	pthread_join(thread, NULL);
-	pthread_attr_destroy(&attributes);
-}
-
-static void with_100000_nested_calls_the_stack_has_a_bound_(struct room *room)
-{
-	expect_nested_on_small_stack(room, 'o');
-	expect_nested_on_small_stack(room, 'k');
-	expect_nested_on_small_stack(room, 'w');
-}
-
 static void with_100000_nested_calls_the_stack_has_a_bound(void)
 {
-	in_room(&every_mode[0], 2, with_100000_nested_calls_the_stack_has_a_bound_);
+	pthread_attr_t attributes;
+	pthread_t thread;
+	struct room room;
+
+	room_open(&room, &every_mode[0], 2);
+	pthread_attr_init(&attributes);
+	EXPECT_EQ(pthread_attr_setstacksize(&attributes, 512 * 1024), 0);
+	EXPECT_EQ(pthread_create(&thread, &attributes, run_many_nested, &room), 0);
+	pthread_join(thread, NULL);
+	pthread_attr_destroy(&attributes);
+	room_close(&room);
 }
 
 /* Also on a thread of the service. */
@@ -293,84 +242,75 @@ IN_EVERY_ROOM(nested_calls_that_a_deadline_begins_are_over_when_it_has_settled)
 	free(requests);
 }
 
-/* Many at the greatest depth: one check there completes fifty operations. */
-static void complete_fifty_at_the_bottom(struct request *request, char event)
+/* At the greatest depth */
+
+static void (*at_the_bottom)(struct room *room);
+
+static void go_deeper(struct request *request, char event)
 {
 	if (event != 'c')
 		return;
-	if (request->number)
+	if (request->other)
 		EXPECT(pawl_op_complete(&request->other->op));
 	else
-		EXPECT_EQ(check(request->room, "bottom"), 50);
+		at_the_bottom(request->room);
+}
+
+/* Calls it in 16 nested calls of on_complete. */
+static void call_16_deep(struct room *room, void (*bottom)(struct room *room))
+{
+	struct request deep[16];
+
+	at_the_bottom = bottom;
+	requests_init(deep, 16, room);
+	for (unsigned i = 0; i < 16; i++) {
+		deep[i].inside = go_deeper;
+		deep[i].other = i < 15 ? &deep[i + 1] : NULL;
+	}
+	EXPECT(pawl_op_complete(&deep[0].op));
+	for (unsigned i = 0; i < 16; i++)
+		EXPECT_STR(deep[i].story, "cr");
+}
+
+static void complete_fifty(struct room *room)
+{
+	EXPECT_EQ(check(room, "a"), 50);
 }
 
 IN_EVERY_ROOM(a_check_16_deep_counts_its_completions_and_all_are_called)
 {
-	struct request deep[16], bottom[50];
-	const struct pawl_key key = key_of(room, "bottom");
+	struct request requests[50];
 
-	requests_init(deep, 16, room);
-	requests_init(bottom, 50, room);
+	requests_init(requests, 50, room);
 	for (unsigned i = 0; i < 50; i++) {
-		EXPECT_EQ(watch_keys(&bottom[i], &key, 1), 0);
-		bottom[i].ready = 1;
+		EXPECT_EQ(watch(&requests[i], "a", HOUR), 0);
+		requests[i].ready = 1;
 	}
-	for (unsigned i = 0; i < 16; i++) {
-		deep[i].inside = complete_fifty_at_the_bottom;
-		deep[i].number = i < 15;
-		deep[i].other = &deep[i + 1 < 16 ? i + 1 : 0];
-		pawl_op_ref(&deep[i].op);
-		EXPECT_EQ(watch(&deep[i], "d", PAWL_NEVER), 0);
-	}
-	EXPECT(pawl_op_complete(&deep[0].op));
+	call_16_deep(room, complete_fifty);
 	for (unsigned i = 0; i < 50; i++)
-		EXPECT_STR(bottom[i].story, "cr");
-	for (unsigned i = 0; i < 16; i++) {
-		EXPECT_STR(deep[i].story, "c");
-		pawl_op_unref(&deep[i].op);
-	}
+		EXPECT_STR(requests[i].story, "cr");
 }
 
-/* On_complete and on_expire of a timeout of 0, submitted at the greatest depth. */
-static void submit_for_0_at_the_bottom(struct request *request, char event)
+static struct request last;
+
+static void submit_for_0(struct room *room)
 {
-	if (event != 'c')
-		return;
-	if (request->number) {
-		EXPECT(pawl_op_complete(&request->other->op));
-		return;
-	}
-	EXPECT_EQ(watch(request->other, "a", 0), 0);
-	EXPECT_STR(request->other->story, "");
+	request_init(&last, room);
+	EXPECT_EQ(watch(&last, "a", 0), 0);
+	EXPECT_STR(last.story, "");
 }
 
 IN_EVERY_ROOM(a_timeout_of_0_submitted_16_deep_is_put_off)
 {
-	struct request deep[16], last;
-
-	requests_init(deep, 16, room);
-	request_init(&last, room);
-	for (unsigned i = 0; i < 16; i++) {
-		deep[i].inside = submit_for_0_at_the_bottom;
-		deep[i].number = i < 15;
-		deep[i].other = i < 15 ? &deep[i + 1] : &last;
-	}
-	EXPECT(pawl_op_complete(&deep[0].op));
+	call_16_deep(room, submit_for_0);
 	EXPECT_STR(last.story, "cer");
-	EXPECT_STR(deep[15].story, "cr");
 }
 
 int main(void)
 {
 	static const struct test tests[] = {
-	        TEST(on_complete_may_call_everything),
-	        TEST(on_expire_may_call_everything),
-	        TEST(on_drop_may_call_everything),
-	        TEST(cancelled_may_call_everything),
-	        TEST(release_may_call_everything),
-	        TEST(nested_calls_of_complete_are_16_deep_at_most_and_all_are_made),
-	        TEST(nested_checks_are_16_deep_at_most_and_all_are_made),
-	        TEST(nested_calls_of_try_or_watch_are_16_deep_at_most_and_all_are_made),
+	        TEST(every_function_of_an_operation_may_call_everything),
+	        TEST(nested_calls_are_16_deep_at_most_and_all_are_made),
 	        TEST(with_100000_nested_calls_the_stack_has_a_bound),
 	        TEST(nested_calls_that_a_deadline_begins_are_over_when_it_has_settled),
 	        TEST(a_check_16_deep_counts_its_completions_and_all_are_called),

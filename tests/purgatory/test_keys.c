@@ -2,8 +2,6 @@
 /* Keys: what is refused, bytes, and the calls that go by key. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "../../src/base/siphash.h"
 #include "../support/purgatories.h"
@@ -94,92 +92,30 @@ static void expect_fresh(struct request *request)
 
 IN_EVERY_ROOM(bad_keys_are_refused)
 {
-	const struct pawl_key good_then_bad[] = {key_of(room, "a"),
-	                                         pawl_purgatory_key(room->purgatory, NULL, 1)};
-	const struct pawl_key zeroed = {0};
-	struct request request;
-
-	request_init(&request, room);
-	EXPECT_EQ(watch_keys(&request, good_then_bad, 0), -EINVAL);
-	expect_fresh(&request);
-	EXPECT_EQ(watch_keys(&request, NULL, 0), -EINVAL);
-	expect_fresh(&request);
-	EXPECT_EQ(watch_keys(&request, good_then_bad, 2), -EINVAL);
-	expect_fresh(&request);
-	EXPECT_EQ(watch_keys(&request, &good_then_bad[1], 1), -EINVAL);
-	expect_fresh(&request);
-	EXPECT_EQ(watch_keys(&request, &zeroed, 1), -EINVAL);
-	expect_fresh(&request);
-}
-
-/* There are no such keys in memory: the call must not read them. */
-IN_EVERY_ROOM(more_keys_than_can_be_counted_are_refused)
-{
-	const struct pawl_key one = key_of(room, "a");
-	struct request request;
-
-	request_init(&request, room);
-#if SIZE_MAX > UINT32_MAX
-	EXPECT_EQ(watch_keys(&request, &one, (size_t)1 << 32), -EINVAL);
-#endif
-	expect_fresh(&request);
-	EXPECT_EQ(watch_keys(&request, &one, SIZE_MAX), -EINVAL);
-	expect_fresh(&request);
-}
-
-IN_EVERY_ROOM(a_key_of_another_purgatory_is_refused)
-{
 	struct pawl_purgatory *other = purgatory_with(room->fixture.service, 2);
-	const struct pawl_key keys[] = {key_of(room, "a"), pawl_purgatory_key(other, "a", 1)};
+	const struct pawl_key good = key_of(room, "a");
+	const struct pawl_key bad[] = {{0},
+	                               pawl_purgatory_key(room->purgatory, NULL, 1),
+	                               pawl_purgatory_key(other, "a", 1)};
 	struct request request;
 
 	request_init(&request, room);
-	EXPECT_EQ(watch_keys(&request, keys, 2), -EINVAL);
+	for (size_t i = 0; i < COUNTOF(bad); i++) {
+		const struct pawl_key good_then_bad[] = {good, bad[i]};
+
+		EXPECT_EQ(watch_keys(&request, &bad[i], 1), -EINVAL);
+		EXPECT_EQ(watch_keys(&request, good_then_bad, 2), -EINVAL);
+		expect_fresh(&request);
+	}
+	EXPECT_EQ(watch_keys(&request, &good, 0), -EINVAL);
+	EXPECT_EQ(watch_keys(&request, NULL, 0), -EINVAL);
+	/* There are no such keys in memory: the call must not read them. */
+#if SIZE_MAX > UINT32_MAX
+	EXPECT_EQ(watch_keys(&request, &good, (size_t)1 << 32), -EINVAL);
+#endif
+	EXPECT_EQ(watch_keys(&request, &good, SIZE_MAX), -EINVAL);
 	expect_fresh(&request);
 	pawl_purgatory_close(other);
-}
-
-enum { CHECK, CANCEL };
-
-/* In a child: the checked library ends the program, which is noticed; otherwise the call finds nothing. */
-static void expect_unusable(struct room *room, struct pawl_key key, int how)
-{
-	pid_t child = fork();
-	int status = -1;
-
-	if (child == 0) {
-		size_t found = how == CHECK ? pawl_purgatory_check(room->purgatory, key)
-		                            : pawl_purgatory_cancel_key(room->purgatory, key, NULL);
-
-		_exit(found != 0);
-	}
-	EXPECT_EQ(waitpid(child, &status, 0), child);
-#ifdef PAWL_CHECKED
-	EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
-#else
-	EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-#endif
-}
-
-/* Without a thread of the service, so that a child can be forked. */
-static void a_check_by_a_key_of_another_purgatory_is_noticed(void)
-{
-	const struct pawl_service_options manual = {.workers = PAWL_SERVICE_MANUAL};
-	struct pawl_purgatory *other;
-	struct request request;
-	struct room room;
-
-	room_open(&room, &manual, 1);
-	other = purgatory_with(room.fixture.service, 1);
-	request_init(&request, &room);
-	request.ready_from = 3;
-	EXPECT_EQ(watch(&request, "a", HOUR), 0);
-	expect_unusable(&room, pawl_purgatory_key(other, "a", 1), CHECK);
-	expect_unusable(&room, pawl_purgatory_key(other, "a", 1), CANCEL);
-	expect_unusable(&room, (struct pawl_key){0}, CHECK);
-	EXPECT_EQ(check(&room, "a"), 1);
-	pawl_purgatory_close(other);
-	room_close(&room);
 }
 
 IN_EVERY_ROOM(a_key_is_a_value)
@@ -236,88 +172,6 @@ IN_EVERY_ROOM(on_expire_and_on_drop_may_be_missing)
 	EXPECT(!dropped.completed);
 }
 
-IN_EVERY_ROOM(an_operation_is_given_once)
-{
-	struct request request;
-
-	request_init(&request, room);
-	pawl_op_ref(&request.op);
-	EXPECT_EQ(watch(&request, "ab", HOUR), 0);
-	EXPECT_EQ(watch(&request, "c", MS), -EBUSY);
-	/* Not -EINVAL, which would mean that it is the caller's to free. */
-	EXPECT_EQ(pawl_purgatory_try_or_watch(room->purgatory, &request.op, NULL, 0, MS), -EBUSY);
-	expect_counted(room, 2, 1);
-	advance_and_settle(&room->fixture, MS);
-	EXPECT_STR(request.story, "");
-	EXPECT(pawl_op_complete(&request.op));
-	EXPECT_EQ(watch(&request, "c", MS), -EBUSY);
-	expect_gone(&request, "c");
-	pawl_op_unref(&request.op);
-	EXPECT_STR(request.story, "cr");
-}
-
-IN_EVERY_ROOM(an_operation_completed_while_fresh_is_given_once)
-{
-	struct request request;
-
-	request_init(&request, room);
-	pawl_op_ref(&request.op);
-	EXPECT(pawl_op_complete(&request.op));
-	EXPECT_EQ(watch(&request, "ab", HOUR), 0);
-	EXPECT_EQ(watch(&request, "ab", HOUR), -EBUSY);
-	expect_gone(&request, "c");
-	pawl_op_unref(&request.op);
-	EXPECT_STR(request.story, "cr");
-}
-
-IN_EVERY_ROOM(a_cancelled_dropped_or_completed_operation_is_not_fresh)
-{
-	struct request cancelled, at_once, dropped;
-
-	request_init(&cancelled, room);
-	request_init(&at_once, room);
-	request_init(&dropped, room);
-	pawl_op_ref(&cancelled.op);
-	pawl_op_ref(&at_once.op);
-	pawl_op_ref(&dropped.op);
-	watch(&cancelled, "a", HOUR);
-	cancel_key(room, "a");
-	EXPECT_EQ(watch(&cancelled, "a", HOUR), -EBUSY);
-	at_once.ready = 1;
-	EXPECT_EQ(watch(&at_once, "a", HOUR), 1);
-	EXPECT_EQ(watch(&at_once, "a", HOUR), -EBUSY);
-	watch(&dropped, "a", HOUR);
-	pawl_purgatory_stop(room->purgatory);
-	EXPECT_EQ(watch(&dropped, "a", HOUR), -EBUSY);
-	pawl_op_unref(&cancelled.op);
-	pawl_op_unref(&at_once.op);
-	pawl_op_unref(&dropped.op);
-	EXPECT_STR(cancelled.story, "kr");
-	EXPECT_STR(at_once.story, "cr");
-	EXPECT_STR(dropped.story, "dr");
-}
-
-IN_EVERY_ROOM(a_stopped_service_is_refused_and_waiting_operations_can_still_be_completed)
-{
-	struct pawl_purgatory *purgatory = room->purgatory;
-	struct request waiting, armed, late;
-
-	request_init(&waiting, room);
-	request_init(&armed, room);
-	request_init(&late, room);
-	EXPECT_EQ(watch(&waiting, "a", PAWL_NEVER), 0);
-	EXPECT_EQ(watch(&armed, "b", PAWL_NEVER), 0);
-	pawl_service_stop(room->fixture.service, NULL);
-	EXPECT_EQ(watch(&late, "a", HOUR), -ECANCELED);
-	EXPECT_STR(late.story, "");
-	expect_counted(room, 2, 2);
-	waiting.ready = 1;
-	EXPECT_EQ(check(room, "a"), 1);
-	EXPECT_STR(waiting.story, "cr");
-	pawl_purgatory_stop(purgatory);
-	EXPECT_STR(armed.story, "dr");
-}
-
 IN_EVERY_ROOM(an_operation_that_a_stopped_service_refused_is_fresh)
 {
 	struct request waits, completed;
@@ -340,13 +194,6 @@ IN_EVERY_ROOM(an_operation_that_a_stopped_service_refused_is_fresh)
 }
 
 /* Keys */
-
-static int watch_name(struct request *request, const char *name)
-{
-	const struct pawl_key key = key_of(request->room, name);
-
-	return watch_keys(request, &key, 1);
-}
 
 IN_EVERY_ROOM(equal_keys_count_once)
 {
@@ -412,36 +259,14 @@ IN_EVERY_ROOM(an_empty_key_is_the_same_with_and_without_an_address)
 	EXPECT_STR(request.story, "cr");
 }
 
-IN_EVERY_ROOM(the_bytes_of_a_key_may_go_when_the_call_returns)
-{
-	char *bytes = strdup("partition");
-	const struct pawl_key key = pawl_purgatory_key(room->purgatory, bytes, 9);
-	struct request request;
-
-	request_init(&request, room);
-	EXPECT_EQ(watch_keys(&request, &key, 1), 0);
-	memset(bytes, 'x', 9);
-	free(bytes);
-	EXPECT_EQ(check(room, "partition"), 0);
-	EXPECT_EQ(pawl_purgatory_check(room->purgatory, key), 0);
-	EXPECT_EQ(request.tries, 4);
-	EXPECT_EQ(check(room, "xxxxxxxxx"), 0);
-	EXPECT_EQ(request.tries, 4);
-	leave_room(room);
-}
-
 IN_EVERY_ROOM(an_operation_may_have_a_thousand_keys)
 {
 	enum { COUNT = 1000 };
-	static uint32_t numbers[COUNT];
 	static struct pawl_key keys[2 * COUNT];
 	struct request request;
 
-	for (uint32_t i = 0; i < COUNT; i++) {
-		numbers[i] = i;
-		keys[i] = keys[COUNT + i] =
-		        pawl_purgatory_key(room->purgatory, &numbers[i], sizeof(numbers[i]));
-	}
+	for (uint32_t i = 0; i < COUNT; i++)
+		keys[i] = keys[COUNT + i] = key_numbered(room, i);
 	for (unsigned round = 0; round < 2; round++) {
 		request_init(&request, room);
 		EXPECT_EQ(watch_keys(&request, keys, round ? 2 * COUNT : COUNT), 0);
@@ -460,20 +285,18 @@ IN_EVERY_ROOM(keys_come_and_go)
 {
 	enum { COUNT = 300 };
 	struct request *requests = malloc(COUNT * sizeof(*requests));
-	char name[8];
 
 	for (unsigned round = 0; round < 3; round++) {
 		requests_init(requests, COUNT, room);
-		for (unsigned i = 0; i < COUNT; i++) {
-			snprintf(name, sizeof(name), "%u", i);
-			EXPECT_EQ(watch_name(&requests[i], name), 0);
-		}
+		for (unsigned i = 0; i < COUNT; i++)
+			EXPECT_EQ(watch_numbered(&requests[i], i), 0);
 		expect_counted(room, COUNT, COUNT);
 		for (unsigned i = 0; i < COUNT; i++) {
-			snprintf(name, sizeof(name), "%u", (i * 7 + round) % COUNT);
-			requests[(i * 7 + round) % COUNT].ready = 1;
-			EXPECT_EQ(check(room, name), 1);
-			EXPECT_EQ(check(room, name), 0);
+			unsigned number = (i * 7 + round) % COUNT;
+
+			requests[number].ready = 1;
+			EXPECT_EQ(check_numbered(room, number), 1);
+			EXPECT_EQ(check_numbered(room, number), 0);
 			expect_counted(room, COUNT - 1 - i, COUNT - 1 - i);
 		}
 	}
@@ -481,25 +304,6 @@ IN_EVERY_ROOM(keys_come_and_go)
 }
 
 /* Check and cancel_key */
-
-IN_EVERY_ROOM(a_check_tries_each_operation_of_its_key_once)
-{
-	struct request r[10];
-
-	requests_init(r, 10, room);
-	for (unsigned i = 0; i < 10; i++)
-		EXPECT_EQ(watch(&r[i], i % 3 ? "ax" : "b", HOUR), 0);
-	for (unsigned i = 0; i < 10; i++)
-		r[i].ready = i % 2;
-	EXPECT_EQ(check(room, "a"), 3); /* 1, 5 and 7 */
-	for (unsigned i = 0; i < 10; i++) {
-		EXPECT_EQ(r[i].tries, i % 3 ? 3 : 2);
-		EXPECT_STR(r[i].story, i % 3 && i % 2 ? "cr" : "");
-	}
-	expect_counted(room, 3 * 2 + 4, 7);
-	EXPECT(pthread_equal(r[1].thread, pthread_self()));
-	leave_room(room);
-}
 
 IN_EVERY_ROOM(check_cancel_and_stop_go_through_as_many_as_there_are)
 {
@@ -511,9 +315,10 @@ IN_EVERY_ROOM(check_cancel_and_stop_go_through_as_many_as_there_are)
 		EXPECT_EQ(watch(&r[i], i % 3 ? "ab" : "a", HOUR), 0);
 	for (unsigned i = 0; i < COUNT; i++)
 		r[i].ready = i % 2;
+	EXPECT_EQ(check(room, "c"), 0);
 	EXPECT_EQ(check(room, "a"), COUNT / 2);
 	for (unsigned i = 0; i < COUNT; i++)
-		EXPECT_EQ(r[i].tries, 3);
+		EXPECT_EQ(r[i].tries, 3); /* once by the second check */
 	EXPECT_EQ(cancel_key(room, "b"), COUNT / 3);
 	expect_counted(room, COUNT / 6, COUNT / 6);
 	leave_room(room);
@@ -664,24 +469,15 @@ int main(void)
 	        TEST(a_bit_of_a_key_changes_each_bit_of_the_hash_for_half_of_the_keys),
 	        TEST(two_bits_of_a_hash_are_equal_for_half_of_the_keys),
 	        TEST(bad_keys_are_refused),
-	        TEST(more_keys_than_can_be_counted_are_refused),
-	        TEST(a_key_of_another_purgatory_is_refused),
-	        TEST(a_check_by_a_key_of_another_purgatory_is_noticed),
 	        TEST(a_key_is_a_value),
 	        TEST(a_type_without_one_of_the_three_functions_is_refused),
 	        TEST(on_expire_and_on_drop_may_be_missing),
-	        TEST(an_operation_is_given_once),
-	        TEST(an_operation_completed_while_fresh_is_given_once),
-	        TEST(a_cancelled_dropped_or_completed_operation_is_not_fresh),
-	        TEST(a_stopped_service_is_refused_and_waiting_operations_can_still_be_completed),
 	        TEST(an_operation_that_a_stopped_service_refused_is_fresh),
 	        TEST(equal_keys_count_once),
 	        TEST(keys_are_bytes_of_any_value_and_length),
 	        TEST(an_empty_key_is_the_same_with_and_without_an_address),
-	        TEST(the_bytes_of_a_key_may_go_when_the_call_returns),
 	        TEST(an_operation_may_have_a_thousand_keys),
 	        TEST(keys_come_and_go),
-	        TEST(a_check_tries_each_operation_of_its_key_once),
 	        TEST(check_cancel_and_stop_go_through_as_many_as_there_are),
 	        TEST(a_check_goes_on_while_its_list_changes),
 	        TEST(cancel_key_without_a_callback_just_releases),

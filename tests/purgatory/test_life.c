@@ -9,33 +9,25 @@
 
 /* The life of an operation */
 
-static void expect_completed_in_try(struct request *request, unsigned tries)
+/* By the first try of try_or_watch, or the second. Either comes before a timeout of 0. */
+IN_EVERY_ROOM(an_operation_that_completes_at_once_does_not_stay_watched)
 {
-	EXPECT_EQ(watch(request, "abc", HOUR), 1);
-	EXPECT_STR(request->story, "cr");
-	EXPECT_EQ(request->tries, tries);
-	EXPECT_EQ(request->watched, 0);
-	expect_counted(request->room, 0, 0);
-	advance_and_settle(&request->room->fixture, 2 * HOUR);
-	EXPECT_STR(request->story, "cr");
-}
+	for (unsigned i = 0; i < 4; i++) {
+		unsigned tries = 1 + i % 2;
+		struct request request;
 
-IN_EVERY_ROOM(an_operation_that_completes_at_once_is_never_watched)
-{
-	struct request request;
-
-	request_init(&request, room);
-	request.ready = 1;
-	expect_completed_in_try(&request, 1);
-}
-
-IN_EVERY_ROOM(the_second_try_completes_and_nothing_stays_watched)
-{
-	struct request request;
-
-	request_init(&request, room);
-	request.ready_from = 2;
-	expect_completed_in_try(&request, 2);
+		request_init(&request, room);
+		pawl_op_ref(&request.op);
+		request.ready_from = tries;
+		EXPECT_EQ(watch(&request, "abc", i / 2 ? HOUR : 0), 1);
+		EXPECT_EQ(request.tries, tries);
+		expect_gone(&request, "c");
+		EXPECT_EQ(watch(&request, "abc", HOUR), -EBUSY);
+		advance_and_settle(&room->fixture, 2 * HOUR);
+		EXPECT_STR(request.story, "c");
+		pawl_op_unref(&request.op);
+		EXPECT_STR(request.story, "cr");
+	}
 }
 
 IN_EVERY_ROOM(a_waiting_operation_was_tried_twice_and_is_under_all_its_keys)
@@ -54,64 +46,51 @@ IN_EVERY_ROOM(a_waiting_operation_was_tried_twice_and_is_under_all_its_keys)
 	leave_room(room);
 }
 
-IN_EVERY_ROOM(the_winner_unlinks_it_and_removes_its_deadline_before_it_calls)
-{
-	struct request checked, completed, expired, cancelled, dropped;
+static const struct ending *expected;
 
-	request_init(&checked, room);
-	watch(&checked, "abcdef", HOUR);
-	checked.ready = 1;
-	EXPECT_EQ(check(room, "f"), 1);
-	expect_gone(&checked, "cr");
-	request_init(&completed, room);
-	pawl_op_ref(&completed.op);
-	watch(&completed, "abcdef", HOUR);
-	EXPECT(pawl_op_complete(&completed.op));
-	expect_gone(&completed, "c");
-	pawl_op_unref(&completed.op);
-	expect_gone(&completed, "cr");
-	request_init(&expired, room);
-	watch(&expired, "abcdef", HOUR);
-	advance_and_settle(&room->fixture, HOUR);
-	expect_gone(&expired, "cer");
-	request_init(&cancelled, room);
-	watch(&cancelled, "abcdef", HOUR);
-	EXPECT_EQ(cancel_key(room, "c"), 1);
-	expect_gone(&cancelled, "kr");
-	request_init(&dropped, room);
-	watch(&dropped, "abcdef", HOUR);
-	pawl_purgatory_stop(room->purgatory);
-	expect_gone(&dropped, "dr");
+static void expect_outcome(struct request *request, char event)
+{
+	(void)event;
+	EXPECT_EQ(request->completed, expected->story[0] == 'c');
+	EXPECT_EQ(pawl_op_expired(&request->op), expected->story[1] == 'e');
 }
 
-IN_EVERY_ROOM(nothing_happens_to_an_operation_that_is_over)
+/* All its functions are told the same. Once it is over, nothing happens to it but its release. */
+static void end_once(struct room *room, const struct ending *ending)
 {
-	struct request r[4];
+	struct request request;
 
-	requests_init(r, 4, room);
-	for (unsigned i = 0; i < 4; i++) {
-		pawl_op_ref(&r[i].op);
-		watch(&r[i], "ab", i == 2 ? MS : HOUR);
-	}
+	request_init(&request, room);
+	pawl_op_ref(&request.op);
+	request.inside = expect_outcome;
+	expected = ending;
+	EXPECT_EQ(watch(&request, "abxcde", HOUR), 0);
+	EXPECT_EQ(watch(&request, "f", MS), -EBUSY);
+	/* Not -EINVAL, which would mean that it is the caller's to free. */
+	EXPECT_EQ(watch_keys(&request, NULL, 0), -EBUSY);
 	advance_and_settle(&room->fixture, MS);
-	pawl_op_complete(&r[0].op);
-	EXPECT_EQ(cancel_key(room, "a"), 2);
-	for (unsigned i = 0; i < 4; i++) {
-		r[i].ready = 1;
-		EXPECT(!pawl_op_complete(&r[i].op));
-	}
-	EXPECT_EQ(check(room, "a") + check(room, "b") + cancel_key(room, "b"), 0);
+	expect_counted(room, 6, 1);
+	EXPECT(!pawl_op_completed(&request.op));
+	EXPECT(!pawl_op_expired(&request.op));
+	ending->end(&request);
+	expect_gone(&request, ending->story);
+	EXPECT_EQ(request.tries, ending->end == end_by_check ? 3 : 2);
+	if (ending->end != end_by_deadline)
+		EXPECT(pthread_equal(request.thread, pthread_self()));
+	request.ready = 1;
+	EXPECT(!pawl_op_complete(&request.op));
+	EXPECT_EQ(check(room, "a") + check(room, "x") + cancel_key(room, "e"), 0);
+	EXPECT_EQ(watch(&request, "a", HOUR), -EBUSY);
 	advance_and_settle(&room->fixture, 2 * HOUR);
-	EXPECT_STR(r[0].story, "c");
-	EXPECT_STR(r[1].story, "k");
-	EXPECT_STR(r[2].story, "ce");
-	EXPECT_STR(r[3].story, "k");
-	for (unsigned i = 0; i < 4; i++)
-		pawl_op_unref(&r[i].op);
-	EXPECT_STR(r[0].story, "cr");
-	EXPECT_STR(r[1].story, "kr");
-	EXPECT_STR(r[2].story, "cer");
-	EXPECT_STR(r[3].story, "kr");
+	expect_gone(&request, ending->story);
+	expect_outcome(&request, 'c');
+	pawl_op_unref(&request.op);
+	EXPECT_STR(request.story, ending->released);
+}
+
+IN_EVERY_ROOM(the_winner_unlinks_it_and_removes_its_deadline_before_it_calls)
+{
+	with_every_ending(room, end_once);
 }
 
 /* References */
@@ -174,34 +153,23 @@ static void ref_inside(struct request *request, char event)
 		pawl_op_ref(&request->op);
 }
 
+static void take_a_reference_inside(struct room *room, const struct ending *ending)
+{
+	struct request request;
+
+	request_init(&request, room);
+	request.inside = ref_inside;
+	request.number = (uint64_t)ending->story[strlen(ending->story) - 1];
+	EXPECT_EQ(watch(&request, "ax", HOUR), 0);
+	ending->end(&request);
+	EXPECT_STR(request.story, ending->story);
+	pawl_op_unref(&request.op);
+	EXPECT_STR(request.story, ending->released);
+}
+
 IN_EVERY_ROOM(a_reference_taken_in_a_function_keeps_it)
 {
-	struct request r[4];
-
-	requests_init(r, 4, room);
-	for (unsigned i = 0; i < 4; i++) {
-		r[i].inside = ref_inside;
-		r[i].number = (uint64_t) "cekd"[i];
-	}
-	watch(&r[0], "a", HOUR);
-	r[0].ready = 1;
-	EXPECT_EQ(check(room, "a"), 1);
-	watch(&r[1], "a", MS);
-	advance_and_settle(&room->fixture, MS);
-	watch(&r[2], "a", HOUR);
-	EXPECT_EQ(cancel_key(room, "a"), 1);
-	watch(&r[3], "a", HOUR);
-	pawl_purgatory_stop(room->purgatory);
-	EXPECT_STR(r[0].story, "c");
-	EXPECT_STR(r[1].story, "ce");
-	EXPECT_STR(r[2].story, "k");
-	EXPECT_STR(r[3].story, "d");
-	for (unsigned i = 0; i < 4; i++)
-		pawl_op_unref(&r[i].op);
-	EXPECT_STR(r[0].story, "cr");
-	EXPECT_STR(r[1].story, "cer");
-	EXPECT_STR(r[2].story, "kr");
-	EXPECT_STR(r[3].story, "dr");
+	with_every_ending(room, take_a_reference_inside);
 }
 
 static void free_in_release(struct request *request, char event)
@@ -214,28 +182,38 @@ static void free_in_release(struct request *request, char event)
 	free(request);
 }
 
+static struct request *new_request(struct room *room, unsigned *released)
+{
+	struct request *request = malloc(sizeof(*request));
+
+	request_init(request, room);
+	request->inside = free_in_release;
+	request->other = (struct request *)(void *)released;
+	return request;
+}
+
+static void free_at_the_end(struct room *room, const struct ending *ending)
+{
+	unsigned released = 0;
+	struct request *request = new_request(room, &released);
+
+	EXPECT_EQ(watch(request, "abcdex", HOUR), 0);
+	ending->end(request);
+	EXPECT_EQ(__atomic_load_n(&released, __ATOMIC_SEQ_CST), 1);
+}
+
 IN_EVERY_ROOM(release_may_free_it_after_every_outcome)
 {
 	unsigned released = 0;
+	struct request *at_once = new_request(room, &released);
 
-	for (unsigned i = 0; i < 5; i++) {
-		struct request *request = malloc(sizeof(*request));
-
-		request_init(request, room);
-		request->inside = free_in_release;
-		request->other = (struct request *)(void *)&released;
-		request->ready_from = i == 0 ? 1 : i == 1 ? 3 : 0;
-		EXPECT_EQ(watch(request, "abcdef", i == 2 ? MS : HOUR), i == 0);
-		if (i == 1)
-			EXPECT_EQ(check(room, "a"), 1);
-		if (i == 2)
-			advance_and_settle(&room->fixture, MS);
-		if (i == 3)
-			EXPECT_EQ(cancel_key(room, "a"), 1);
-		if (i == 4)
-			pawl_purgatory_stop(room->purgatory);
-		EXPECT_EQ(__atomic_load_n(&released, __ATOMIC_SEQ_CST), i + 1);
-	}
+	at_once->ready = 1;
+	EXPECT_EQ(watch(at_once, "abcdex", HOUR), 1);
+	EXPECT_EQ(released, 1);
+	/* As a broker does whose request needs no answer from others. */
+	EXPECT(pawl_op_complete(&new_request(room, &released)->op));
+	EXPECT_EQ(released, 2);
+	with_every_ending(room, free_at_the_end);
 }
 
 /* Release initialises and submits it again, `number` times; each life ends with the third try. */
@@ -270,24 +248,7 @@ IN_EVERY_ROOM(release_may_give_it_another_life)
 	expect_counted(room, 0, 0);
 }
 
-/* Complete */
-
-IN_EVERY_ROOM(complete_does_not_ask_and_says_whether_it_was_first)
-{
-	struct request request;
-
-	request_init(&request, room);
-	pawl_op_ref(&request.op);
-	EXPECT_EQ(watch(&request, "a", HOUR), 0);
-	EXPECT(!pawl_op_completed(&request.op));
-	EXPECT(pawl_op_complete(&request.op));
-	EXPECT_EQ(request.tries, 2);
-	EXPECT(pthread_equal(request.thread, pthread_self()));
-	EXPECT(pawl_op_completed(&request.op));
-	EXPECT(!pawl_op_complete(&request.op));
-	EXPECT_STR(request.story, "c");
-	pawl_op_unref(&request.op);
-}
+/* Completing a fresh operation */
 
 IN_EVERY_ROOM(a_fresh_operation_completed_is_not_watched)
 {
@@ -300,6 +261,7 @@ IN_EVERY_ROOM(a_fresh_operation_completed_is_not_watched)
 	EXPECT(!pawl_op_complete(&request.op));
 	EXPECT(pawl_op_completed(&request.op));
 	EXPECT_EQ(watch(&request, "ab", HOUR), 0);
+	EXPECT_EQ(watch(&request, "ab", HOUR), -EBUSY);
 	expect_gone(&request, "c");
 	pawl_op_unref(&request.op);
 	EXPECT_STR(request.story, "cr");
@@ -309,86 +271,14 @@ IN_EVERY_ROOM(a_fresh_operation_completed_is_released)
 {
 	struct request request;
 
-	request_init(&request, room);
-	EXPECT(pawl_op_complete(&request.op));
-	EXPECT_STR(request.story, "cr");
-	request_init(&request, room);
-	pawl_op_ref(&request.op);
-	EXPECT(pawl_op_complete(&request.op));
-	EXPECT_STR(request.story, "c");
-	pawl_op_unref(&request.op);
-	EXPECT_STR(request.story, "cr");
-}
-
-/* As a broker does whose request needs no answer from others: release frees it. */
-IN_EVERY_ROOM(release_may_free_a_fresh_operation_that_was_completed)
-{
-	struct request *request = malloc(sizeof(*request));
-	unsigned released = 0;
-
-	request_init(request, room);
-	request->inside = free_in_release;
-	request->other = (struct request *)(void *)&released;
-	EXPECT(pawl_op_complete(&request->op));
-	EXPECT_EQ(released, 1);
-}
-
-IN_EVERY_ROOM(a_refused_operation_completed_is_released)
-{
-	struct request request;
-
-	request_init(&request, room);
-	EXPECT_EQ(watch(&request, "", HOUR), -EINVAL);
-	EXPECT_STR(request.story, "");
-	EXPECT(pawl_op_complete(&request.op));
-	EXPECT_STR(request.story, "cr");
-}
-
-/* The answers of pawl_op_completed in the functions, the last of them release. */
-IN_EVERY_ROOM(completed_is_true_only_of_completed_operations)
-{
-	struct request r[4];
-
-	requests_init(r, 4, room);
-	watch(&r[0], "a", HOUR);
-	r[0].ready = 1;
-	check(room, "a");
-	EXPECT(r[0].completed);
-	watch(&r[1], "a", MS);
-	advance_and_settle(&room->fixture, MS);
-	EXPECT(r[1].completed);
-	watch(&r[2], "a", HOUR);
-	cancel_key(room, "a");
-	EXPECT(!r[2].completed);
-	watch(&r[3], "a", HOUR);
-	leave_room(room);
-	EXPECT(!r[3].completed);
-}
-
-static void note_completed(struct request *request, char event)
-{
-	(void)event;
-	request->number = request->number * 2 + request->completed;
-}
-
-IN_EVERY_ROOM(completed_says_the_same_in_each_of_its_functions)
-{
-	struct request expired, cancelled, dropped;
-
-	request_init(&expired, room);
-	request_init(&cancelled, room);
-	request_init(&dropped, room);
-	expired.inside = cancelled.inside = dropped.inside = note_completed;
-	watch(&expired, "a", 0);
-	settle(&room->fixture);
-	watch(&cancelled, "a", HOUR);
-	cancel_key(room, "a");
-	watch(&dropped, "a", HOUR);
-	leave_room(room);
-	EXPECT_STR(expired.story, "cer");
-	EXPECT_EQ(expired.number, 7);
-	EXPECT_EQ(cancelled.number, 0);
-	EXPECT_EQ(dropped.number, 0);
+	for (unsigned refused = 0; refused < 2; refused++) {
+		request_init(&request, room);
+		if (refused)
+			EXPECT_EQ(watch(&request, "", HOUR), -EINVAL);
+		EXPECT_STR(request.story, "");
+		EXPECT(pawl_op_complete(&request.op));
+		EXPECT_STR(request.story, "cr");
+	}
 }
 
 /* Deadlines */
@@ -423,18 +313,6 @@ IN_EVERY_ROOM(a_timeout_of_0_never_waits)
 	pawl_purgatory_get_lateness(room->purgatory, &lateness);
 	EXPECT_EQ(lateness.count, 1);
 	EXPECT_EQ(lateness.max, 0);
-}
-
-IN_EVERY_ROOM(either_try_comes_before_a_timeout_of_0)
-{
-	struct request r[2];
-
-	requests_init(r, 2, room);
-	for (unsigned i = 0; i < 2; i++) {
-		r[i].ready_from = i + 1;
-		EXPECT_EQ(watch(&r[i], "a", 0), 1);
-		EXPECT_STR(r[i].story, "cr");
-	}
 }
 
 IN_EVERY_ROOM(a_timeout_of_0_needs_no_service_but_the_purgatory)
@@ -584,12 +462,14 @@ IN_EVERY_ROOM(two_purgatories_on_one_service_do_not_meet)
 	request_init(&there, room);
 	EXPECT_EQ(watch(&here, "a", HOUR), 0);
 	EXPECT_EQ(pawl_purgatory_try_or_watch(other, &there.op, &key, 1, HOUR), 0);
-	here.ready = there.ready = 1;
-	EXPECT_EQ(check(room, "a"), 1);
-	EXPECT_STR(here.story, "cr");
-	EXPECT_STR(there.story, "");
+	EXPECT_EQ(pawl_purgatory_check(other, key), 0);
 	pawl_purgatory_close(other);
 	EXPECT_STR(there.story, "dr");
+	expect_counted(room, 1, 1);
+	EXPECT_EQ(here.tries, 2);
+	here.ready = 1;
+	EXPECT_EQ(check(room, "a"), 1);
+	expect_gone(&here, "cr");
 }
 
 static struct pawl_op defined = PAWL_OP_INIT(&request_type);
@@ -602,18 +482,6 @@ static void an_initialiser_equals_init(void)
 	       sizeof(made)); /* init does not write fields that are written before they are read */
 	pawl_op_init(&made, &request_type);
 	EXPECT(memcmp(&defined, &made, sizeof(made)) == 0);
-}
-
-IN_EVERY_ROOM(an_initialised_operation_lives)
-{
-	struct request request;
-
-	request_init(&request, room);
-	request.op = (struct pawl_op)PAWL_OP_INIT(&request_type);
-	EXPECT_EQ(watch(&request, "ab", HOUR), 0);
-	request.ready = 1;
-	EXPECT_EQ(check(room, "b"), 1);
-	EXPECT_STR(request.story, "cr");
 }
 
 static struct pawl_clock_system real;
@@ -655,27 +523,18 @@ int main(void)
 {
 	static const struct test tests[] = {
 	        TEST(an_initialiser_equals_init),
-	        TEST(an_initialised_operation_lives),
-	        TEST(an_operation_that_completes_at_once_is_never_watched),
-	        TEST(the_second_try_completes_and_nothing_stays_watched),
+	        TEST(an_operation_that_completes_at_once_does_not_stay_watched),
 	        TEST(a_waiting_operation_was_tried_twice_and_is_under_all_its_keys),
 	        TEST(the_winner_unlinks_it_and_removes_its_deadline_before_it_calls),
-	        TEST(nothing_happens_to_an_operation_that_is_over),
 	        TEST(the_last_unref_releases_before_it_returns),
 	        TEST(a_reference_given_back_while_it_waits_releases_nothing),
 	        TEST(references_to_a_refused_operation_are_only_counted),
 	        TEST(a_reference_taken_in_a_function_keeps_it),
 	        TEST(release_may_free_it_after_every_outcome),
 	        TEST(release_may_give_it_another_life),
-	        TEST(complete_does_not_ask_and_says_whether_it_was_first),
 	        TEST(a_fresh_operation_completed_is_not_watched),
 	        TEST(a_fresh_operation_completed_is_released),
-	        TEST(release_may_free_a_fresh_operation_that_was_completed),
-	        TEST(a_refused_operation_completed_is_released),
-	        TEST(completed_is_true_only_of_completed_operations),
-	        TEST(completed_says_the_same_in_each_of_its_functions),
 	        TEST(a_timeout_of_0_never_waits),
-	        TEST(either_try_comes_before_a_timeout_of_0),
 	        TEST(a_timeout_of_0_needs_no_service_but_the_purgatory),
 	        TEST(on_expire_follows_on_complete_on_the_same_thread),
 	        TEST(without_a_deadline_it_never_expires),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two threads at one operation, each stopped where the header draws it: no trigger is lost, and no thread waits for a
- * try. Nothing here sleeps: a test that waits for a thread waits for something that the thread does.
+ * One thread is in try_or_watch, stopped where the header draws it, and another comes: no trigger is lost, and no thread
+ * waits for a try. (test_batches.c has threads that are in a check.) Nothing here sleeps: a test that waits for a thread
+ * waits for something that the thread does.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,25 +17,7 @@ static void *run_watch(void *arg)
 	return NULL;
 }
 
-static void let_try(struct request *request, unsigned times)
-{
-	for (unsigned i = 0; i < times; i++)
-		sem_post(&request->leave);
-}
-
-/* The request waits under "ab", and a check of "a" is inside its try_complete until let_try. */
-static void begin_trying(struct call *call, struct request *request, struct room *room)
-{
-	request_init(request, room);
-	pawl_op_ref(&request->op);
-	EXPECT_EQ(watch(request, "ab", HOUR), 0);
-	request->inside_try = request_stay;
-	*call = (struct call){.room = room, .keys = "a"};
-	begin(call, run_check);
-	sem_wait(&request->entered);
-}
-
-/* A thread is in the first or second try that try_or_watch itself makes, until let_try. */
+/* A thread is in the first or second try that try_or_watch itself makes, until `leave` is posted. */
 static void begin_watching(struct call *call, struct request *request, struct room *room,
                            unsigned try, uint64_t timeout)
 {
@@ -42,7 +25,7 @@ static void begin_watching(struct call *call, struct request *request, struct ro
 	pawl_op_ref(&request->op);
 	request->inside_try = stay_in_try_of_number;
 	request->number = try;
-	*call = (struct call){.room = room, .request = request, .keys = "ab", .timeout = timeout};
+	*call = (struct call){.room = room, .request = request, .keys = "ax", .timeout = timeout};
 	begin(call, run_watch);
 	sem_wait(&request->entered);
 }
@@ -59,7 +42,7 @@ IN_EVERY_ROOM(a_change_before_it_is_watched_is_seen_by_the_second_try)
 	__atomic_store_n(&request.ready, 1, __ATOMIC_SEQ_CST);
 	EXPECT_EQ(check(room, "a"), 0);
 	EXPECT_EQ(request.tries, 1);
-	let_try(&request, 1);
+	sem_post(&request.leave);
 	EXPECT_EQ(answer_of(&call), 1);
 	EXPECT_EQ(request.tries, 2);
 	EXPECT_STR(request.story, "c");
@@ -79,8 +62,8 @@ IN_EVERY_ROOM(a_change_during_the_second_try_makes_it_retry)
 
 		begin_watching(&call, &request, room, 2, every_timeout[i]);
 		__atomic_store_n(&request.ready, 1, __ATOMIC_SEQ_CST);
-		EXPECT_EQ(check(room, "b"), 0);
-		let_try(&request, 1);
+		EXPECT_EQ(check(room, "x"), 0);
+		sem_post(&request.leave);
 		EXPECT_EQ(answer_of(&call), 1);
 		EXPECT_EQ(request.tries, 3);
 		expect_gone(&request, "c");
@@ -98,7 +81,7 @@ IN_EVERY_ROOM(the_timeout_counts_from_the_beginning_of_the_second_try)
 	begin_watching(&call, &request, room, 2, 5 * MS);
 	advance_and_settle(&room->fixture, HOUR);
 	EXPECT_STR(request.story, "");
-	let_try(&request, 1);
+	sem_post(&request.leave);
 	EXPECT_EQ(answer_of(&call), 0);
 	advance_and_settle(&room->fixture, 0);
 	EXPECT_STR(request.story, "ce");
@@ -124,11 +107,11 @@ IN_EVERY_ROOM(the_deadline_comes_even_if_checks_keep_coming)
 	begin(&call, run_watch);
 	sem_wait(&request.entered);
 	EXPECT_EQ(check(room, "a"), 0);
-	let_try(&request, 1);
+	sem_post(&request.leave);
 	sem_wait(&request.entered); /* the third try, for that check */
 	advance_and_settle(&room->fixture, 5 * MS);
 	EXPECT_STR(request.story, "ce");
-	let_try(&request, 1);
+	sem_post(&request.leave);
 	EXPECT_EQ(answer_of(&call), 0);
 	expect_gone(&request, "ce");
 	pawl_op_unref(&request.op);
@@ -137,122 +120,33 @@ IN_EVERY_ROOM(the_deadline_comes_even_if_checks_keep_coming)
 
 /* No thread waits for a try */
 
-IN_EVERY_ROOM(a_check_during_a_try_asks_for_a_retry_and_goes_on)
+/* It is released by try_or_watch, and no deadline comes. */
+static void end_in_the_second_try(struct room *room, const struct ending *ending)
 {
-	struct request request;
-	struct call call;
+	static const uint64_t timeouts[] = {MS, 0, PAWL_NEVER};
+	size_t count = ending->end == end_by_stop ? 1 : COUNTOF(timeouts);
 
-	begin_trying(&call, &request, room);
-	__atomic_store_n(&request.ready, 1, __ATOMIC_SEQ_CST);
-	EXPECT_EQ(check(room, "b"), 0);
-	EXPECT_EQ(check(room, "a"), 0);
-	let_try(&request, 2);
-	EXPECT_EQ(answer_of(&call), 1);
-	EXPECT_EQ(request.tries, 4);
-	EXPECT_STR(request.story, "c");
-	pawl_op_unref(&request.op);
-	EXPECT_STR(request.story, "cr");
-}
-
-/* Another thread has won while the check tries it: the check neither completes it nor releases it early. */
-static void expect_released_by_the_try(struct call *call, struct request *request,
-                                       const char *story, const char *released)
-{
-	expect_gone(request, story);
-	pawl_op_unref(&request->op);
-	EXPECT_STR(request->story, story);
-	let_try(request, 2);
-	EXPECT_EQ(answer_of(call), 0);
-	EXPECT_STR(request->story, released);
-	EXPECT(pthread_equal(request->thread, call->thread));
-}
-
-IN_EVERY_ROOM(complete_during_a_try_wins_and_the_try_releases)
-{
-	struct request request;
-	struct call call;
-
-	begin_trying(&call, &request, room);
-	EXPECT(pawl_op_complete(&request.op));
-	expect_released_by_the_try(&call, &request, "c", "cr");
-}
-
-IN_EVERY_ROOM(the_deadline_during_a_try_wins_and_the_try_releases)
-{
-	struct request request;
-	struct call call;
-
-	begin_trying(&call, &request, room);
-	advance_and_settle(&room->fixture, HOUR);
-	expect_released_by_the_try(&call, &request, "ce", "cer");
-}
-
-IN_EVERY_ROOM(cancel_key_during_a_try_wins_and_the_try_releases)
-{
-	struct request request;
-	struct call call;
-
-	begin_trying(&call, &request, room);
-	EXPECT_EQ(cancel_key(room, "b"), 1);
-	expect_released_by_the_try(&call, &request, "k", "kr");
-}
-
-IN_EVERY_ROOM(stop_during_a_try_wins_and_the_try_releases)
-{
-	struct request request;
-	struct call call;
-
-	begin_trying(&call, &request, room);
-	pawl_purgatory_stop(room->purgatory);
-	expect_released_by_the_try(&call, &request, "d", "dr");
-}
-
-/* A try that says yes too late has no effect. */
-IN_EVERY_ROOM(a_late_yes_of_a_try_completes_nothing)
-{
-	struct request request;
-	struct call call;
-
-	request_init(&request, room);
-	pawl_op_ref(&request.op);
-	EXPECT_EQ(watch(&request, "ab", HOUR), 0);
-	request.inside_try = request_stay;
-	request.ready = 1;
-	call = (struct call){.room = room, .keys = "a"};
-	begin(&call, run_check);
-	sem_wait(&request.entered);
-	EXPECT_EQ(cancel_key(room, "a"), 1);
-	let_try(&request, 2);
-	EXPECT_EQ(answer_of(&call), 0);
-	EXPECT_STR(request.story, "k");
-	EXPECT(!pawl_op_completed(&request.op));
-	pawl_op_unref(&request.op);
-	EXPECT_STR(request.story, "kr");
-}
-
-/* It was withdrawn during the second try of try_or_watch: that call releases it, and no deadline comes. */
-static void expect_released_by_try_or_watch(struct call *call, struct request *request,
-                                            const char *story, const char *released)
-{
-	pawl_op_unref(&request->op);
-	EXPECT_STR(request->story, story);
-	let_try(request, 1);
-	EXPECT_EQ(answer_of(call), 0);
-	expect_gone(request, released);
-	advance_and_settle(&request->room->fixture, HOUR);
-	EXPECT_STR(request->story, released);
-}
-
-IN_EVERY_ROOM(cancel_key_in_the_second_try_withdraws_it)
-{
-	for (size_t i = 0; i < COUNTOF(every_timeout); i++) {
+	if (ending->end == end_by_check || ending->end == end_by_deadline)
+		return; /* these wait for the try: see above */
+	for (size_t i = 0; i < count; i++) {
 		struct request request;
 		struct call call;
 
-		begin_watching(&call, &request, room, 2, every_timeout[i]);
-		EXPECT_EQ(cancel_key(room, "b"), 1);
-		expect_released_by_try_or_watch(&call, &request, "k", "kr");
+		begin_watching(&call, &request, room, 2, timeouts[i]);
+		ending->end(&request);
+		pawl_op_unref(&request.op);
+		EXPECT_STR(request.story, ending->story);
+		sem_post(&request.leave);
+		EXPECT_EQ(answer_of(&call), 0);
+		expect_gone(&request, ending->released);
+		advance_and_settle(&room->fixture, HOUR);
+		EXPECT_STR(request.story, ending->released);
 	}
+}
+
+IN_EVERY_ROOM(who_ends_it_in_the_second_try_wins)
+{
+	with_every_ending(room, end_in_the_second_try);
 }
 
 /* Another thread has checked it meanwhile, but its time is up: it is not tried for as long as others check. */
@@ -262,32 +156,12 @@ IN_EVERY_ROOM(a_timeout_of_0_wins_after_the_second_try_though_it_was_checked)
 	struct call call;
 
 	begin_watching(&call, &request, room, 2, 0);
-	EXPECT_EQ(check(room, "b"), 0);
-	let_try(&request, 1);
+	EXPECT_EQ(check(room, "x"), 0);
+	sem_post(&request.leave);
 	EXPECT_EQ(answer_of(&call), 1);
 	EXPECT_EQ(request.tries, 2);
 	pawl_op_unref(&request.op);
 	EXPECT_STR(request.story, "cer");
-}
-
-IN_EVERY_ROOM(complete_in_the_second_try_wins_over_a_timeout_of_0)
-{
-	struct request request;
-	struct call call;
-
-	begin_watching(&call, &request, room, 2, 0);
-	EXPECT(pawl_op_complete(&request.op));
-	expect_released_by_try_or_watch(&call, &request, "c", "cr");
-}
-
-IN_EVERY_ROOM(stop_in_the_second_try_drops_it)
-{
-	struct request request;
-	struct call call;
-
-	begin_watching(&call, &request, room, 2, MS);
-	pawl_purgatory_stop(room->purgatory);
-	expect_released_by_try_or_watch(&call, &request, "d", "dr");
 }
 
 IN_EVERY_ROOM(stop_in_the_first_try_leaves_nothing_watched)
@@ -298,7 +172,7 @@ IN_EVERY_ROOM(stop_in_the_first_try_leaves_nothing_watched)
 
 	begin_watching(&call, &request, room, 1, MS);
 	pawl_purgatory_stop(room->purgatory);
-	let_try(&request, 1);
+	sem_post(&request.leave);
 	answer = answer_of(&call);
 	pawl_op_unref(&request.op);
 	EXPECT(answer == -ECANCELED || answer == 0);
@@ -306,25 +180,21 @@ IN_EVERY_ROOM(stop_in_the_first_try_leaves_nothing_watched)
 	expect_counted(room, 0, 0);
 }
 
-IN_EVERY_ROOM(complete_in_either_try_of_try_or_watch_wins)
+IN_EVERY_ROOM(complete_in_the_first_try_wins)
 {
-	for (unsigned try = 1; try <= 2; try++) {
-		struct request request;
-		struct call call;
+	struct request request;
+	struct call call;
 
-		begin_watching(&call, &request, room, try, MS);
-		EXPECT(pawl_op_complete(&request.op));
-		EXPECT_STR(request.story, "c");
-		__atomic_store_n(&request.ready, try, __ATOMIC_SEQ_CST);
-		let_try(&request, 1);
-		EXPECT_EQ(answer_of(&call), 0);
-		EXPECT_STR(request.story, "c");
-		expect_counted(room, 0, 0);
-		advance_and_settle(&room->fixture, HOUR);
-		EXPECT_STR(request.story, "c");
-		pawl_op_unref(&request.op);
-		EXPECT_STR(request.story, "cr");
-	}
+	begin_watching(&call, &request, room, 1, MS);
+	EXPECT(pawl_op_complete(&request.op));
+	EXPECT_STR(request.story, "c");
+	__atomic_store_n(&request.ready, 1, __ATOMIC_SEQ_CST);
+	sem_post(&request.leave);
+	EXPECT_EQ(answer_of(&call), 0);
+	advance_and_settle(&room->fixture, HOUR);
+	expect_gone(&request, "c");
+	pawl_op_unref(&request.op);
+	EXPECT_STR(request.story, "cr");
 }
 
 int main(void)
@@ -334,18 +204,10 @@ int main(void)
 	        TEST(a_change_during_the_second_try_makes_it_retry),
 	        TEST(the_timeout_counts_from_the_beginning_of_the_second_try),
 	        TEST(the_deadline_comes_even_if_checks_keep_coming),
-	        TEST(a_check_during_a_try_asks_for_a_retry_and_goes_on),
-	        TEST(complete_during_a_try_wins_and_the_try_releases),
-	        TEST(the_deadline_during_a_try_wins_and_the_try_releases),
-	        TEST(cancel_key_during_a_try_wins_and_the_try_releases),
-	        TEST(stop_during_a_try_wins_and_the_try_releases),
-	        TEST(a_late_yes_of_a_try_completes_nothing),
-	        TEST(cancel_key_in_the_second_try_withdraws_it),
+	        TEST(who_ends_it_in_the_second_try_wins),
 	        TEST(a_timeout_of_0_wins_after_the_second_try_though_it_was_checked),
-	        TEST(complete_in_the_second_try_wins_over_a_timeout_of_0),
-	        TEST(stop_in_the_second_try_drops_it),
 	        TEST(stop_in_the_first_try_leaves_nothing_watched),
-	        TEST(complete_in_either_try_of_try_or_watch_wins),
+	        TEST(complete_in_the_first_try_wins),
 	};
 
 	return RUN_TESTS(tests);

@@ -81,36 +81,6 @@ IN_EVERY_ROOM(lateness_counts_from_the_deadline)
 	leave_room(room);
 }
 
-static void note_expired(struct request *request, char event)
-{
-	if (event != 'r')
-		request->number += pawl_op_expired(&request->op) ? 1 : 100;
-}
-
-IN_EVERY_ROOM(on_complete_can_tell_whether_it_was_the_deadline)
-{
-	struct request expired, checked, cancelled;
-
-	request_init(&expired, room);
-	request_init(&checked, room);
-	request_init(&cancelled, room);
-	expired.inside = checked.inside = cancelled.inside = note_expired;
-	EXPECT_EQ(watch(&expired, "a", MS), 0);
-	EXPECT_EQ(watch(&checked, "b", HOUR), 0);
-	EXPECT_EQ(watch(&cancelled, "c", HOUR), 0);
-	EXPECT(!pawl_op_expired(&expired.op));
-	advance_and_settle(&room->fixture, MS);
-	EXPECT_STR(expired.story, "cer");
-	EXPECT_EQ(expired.number, 2); /* in on_complete and in on_expire */
-	checked.ready = 1;
-	EXPECT_EQ(check(room, "b"), 1);
-	EXPECT_EQ(checked.number, 100);
-	EXPECT_EQ(cancel_key(room, "c"), 1);
-	EXPECT_EQ(cancelled.number, 100);
-	EXPECT(pawl_op_completed(&expired.op) && pawl_op_expired(&expired.op));
-	leave_room(room);
-}
-
 static const struct pawl_service_options two_workers = {.workers = 2, .shards = 1};
 
 static void stay_in_on_complete(struct request *request, char event)
@@ -180,65 +150,6 @@ static void one_poll_expires_all_that_is_due(void)
 	room_close(&room);
 }
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define MANY 20000
-#else
-#define MANY 1000000
-#endif
-
-static bool quiet_try(struct pawl_op *op)
-{
-	(void)op;
-	return false;
-}
-
-static void quiet(struct pawl_op *op)
-{
-	(void)op;
-}
-
-static const struct pawl_op_type quiet_type = {
-        .try_complete = quiet_try, .on_complete = quiet, .release = quiet};
-
-static bool checkers_end;
-
-static void *check_keys(void *arg)
-{
-	struct room *room = arg;
-
-	for (uint32_t i = 0; !__atomic_load_n(&checkers_end, __ATOMIC_RELAXED); i++)
-		pawl_purgatory_check(room->purgatory,
-		                     pawl_purgatory_key(room->purgatory, &i, sizeof(i)));
-	return NULL;
-}
-
-/* A million keys come and go while others check them, and the purgatory is as empty as before. */
-static void keys_that_come_and_go_during_checks_leave_nothing(void)
-{
-	pthread_t checker;
-	struct pawl_op op;
-	struct room room;
-
-	room_open(&room, &two_workers, 2);
-	checkers_end = false;
-	pthread_create(&checker, NULL, check_keys, &room);
-	for (uint32_t i = 0; i < MANY; i++) {
-		const struct pawl_key keys[2] = {pawl_purgatory_key(room.purgatory, &i, sizeof(i)),
-		                                 pawl_purgatory_key(room.purgatory, &i, 2)};
-
-		pawl_op_init(&op, &quiet_type);
-		pawl_op_ref(&op);
-		EXPECT_EQ(pawl_purgatory_try_or_watch(room.purgatory, &op, keys, 2, HOUR), 0);
-		EXPECT(pawl_op_complete(&op));
-		pawl_op_unref(&op);
-	}
-	__atomic_store_n(&checkers_end, true, __ATOMIC_RELAXED);
-	pthread_join(checker, NULL);
-	expect_counted(&room, 0, 0);
-	EXPECT_EQ(stats_of(&room)->completed_by_call, MANY);
-	room_close(&room);
-}
-
 static void every_field_of_the_struct_has_a_row_in_the_table(void)
 {
 	bool listed[sizeof(struct pawl_purgatory_stats)] = {false};
@@ -258,10 +169,8 @@ int main(void)
 	        TEST(each_outcome_is_counted_once),
 	        TEST(every_field_of_the_struct_has_a_row_in_the_table),
 	        TEST(lateness_counts_from_the_deadline),
-	        TEST(on_complete_can_tell_whether_it_was_the_deadline),
 	        TEST(a_slow_on_complete_holds_up_no_other_deadline),
 	        TEST(one_poll_expires_all_that_is_due),
-	        TEST(keys_that_come_and_go_during_checks_leave_nothing),
 	};
 
 	return RUN_TESTS(tests);

@@ -44,21 +44,6 @@ IN_EVERY_ROOM(stop_drops_and_releases_waiting_operations_and_refuses_new_ones)
 		EXPECT_STR(r[i].story, "dr");
 }
 
-IN_EVERY_ROOM(an_operation_referenced_at_stop_is_released_by_unref)
-{
-	struct request request;
-
-	request_init(&request, room);
-	pawl_op_ref(&request.op);
-	EXPECT_EQ(watch(&request, "a", HOUR), 0);
-	pawl_purgatory_stop(room->purgatory);
-	EXPECT_STR(request.story, "d");
-	EXPECT(!pawl_op_complete(&request.op));
-	EXPECT(!pawl_op_completed(&request.op));
-	pawl_op_unref(&request.op);
-	EXPECT_STR(request.story, "dr");
-}
-
 /* All that may follow close: calls on operations with a reference. */
 static void a_referenced_operation_outlives_the_purgatory(void)
 {
@@ -152,54 +137,36 @@ static void stop_inside(struct request *request, char event)
 		pawl_purgatory_stop(request->room->purgatory);
 }
 
-/* The first one stops the purgatory in the function of this event. */
-static void init_stopper(struct request *request, char event, struct request *other,
-                         struct room *room)
-{
-	request_init(request, room);
-	request_init(other, room);
-	request->inside = stop_inside;
-	request->number = (unsigned char)event;
-}
-
-IN_EVERY_ROOM(on_complete_of_a_check_may_stop)
+/* In the function of this event. Another operation is dropped by that. */
+static void stop_in(struct room *room, char event, const struct ending *ending)
 {
 	struct request request, other;
 
-	init_stopper(&request, 'c', &other, room);
-	watch(&request, "a", HOUR);
-	watch(&other, "a", HOUR);
-	request.ready = 1;
-	EXPECT_EQ(check(room, "a"), 1);
-	EXPECT_STR(request.story, "cr");
+	request_init(&request, room);
+	request_init(&other, room);
+	request.inside = stop_inside;
+	request.number = (unsigned char)event;
+	EXPECT_EQ(watch(&request, "ax", HOUR), 0);
+	EXPECT_EQ(watch(&other, "a", HOUR), 0);
+	ending->end(&request);
+	EXPECT_STR(request.story, ending->released);
 	EXPECT_STR(other.story, "dr");
 	expect_counted(room, 0, 0);
 }
 
-IN_EVERY_ROOM(cancelled_may_stop)
+IN_EVERY_ROOM(on_complete_of_a_check_may_stop)
 {
-	struct request request, other;
-
-	init_stopper(&request, 'k', &other, room);
-	watch(&request, "a", HOUR);
-	watch(&other, "b", HOUR);
-	EXPECT_EQ(cancel_key(room, "a"), 1);
-	EXPECT_STR(request.story, "kr");
-	EXPECT_STR(other.story, "dr");
+	stop_in(room, 'c', &every_ending[BY_CHECK]);
 }
 
 IN_EVERY_ROOM(release_by_the_last_unref_may_stop)
 {
-	struct request request, other;
+	stop_in(room, 'r', &every_ending[BY_CALL]);
+}
 
-	init_stopper(&request, 'r', &other, room);
-	pawl_op_ref(&request.op);
-	watch(&request, "a", HOUR);
-	watch(&other, "a", HOUR);
-	pawl_op_complete(&request.op);
-	pawl_op_unref(&request.op);
-	EXPECT_STR(request.story, "cr");
-	EXPECT_STR(other.story, "dr");
+IN_EVERY_ROOM(cancelled_may_stop)
+{
+	stop_in(room, 'k', &every_ending[BY_CANCEL]);
 }
 
 /* Stop where it would wait for itself */
@@ -293,6 +260,45 @@ static void a_service_is_closed_after_its_last_purgatory(void)
 	}
 }
 
+/* The service first, then the purgatory: not as asked, but nothing may be lost or hang. */
+static unsigned strangers; /* tasks that `dropped` got */
+
+static void count_stranger(struct pawl_task *task)
+{
+	(void)task;
+	strangers++;
+}
+
+static void without_its_service_an_operation_waits_on(void)
+{
+	for (size_t i = 0; i < COUNTOF(every_mode); i++) {
+		struct request checked, completed, dropped;
+		struct room room;
+
+		room_open(&room, &every_mode[i], 2);
+		request_init(&checked, &room);
+		request_init(&completed, &room);
+		request_init(&dropped, &room);
+		pawl_op_ref(&completed.op);
+		EXPECT_EQ(watch(&checked, "a", HOUR), 0);
+		EXPECT_EQ(watch(&completed, "bcdef", HOUR), 0);
+		EXPECT_EQ(watch(&dropped, "b", HOUR), 0);
+		strangers = 0;
+		pawl_service_stop(room.fixture.service, count_stranger);
+		EXPECT_EQ(strangers, 0);
+		expect_counted(&room, 7, 3);
+		checked.ready = 1;
+		EXPECT_EQ(check(&room, "a"), 1);
+		EXPECT(pawl_op_complete(&completed.op));
+		pawl_op_unref(&completed.op);
+		pawl_purgatory_close(room.purgatory);
+		EXPECT_STR(checked.story, "cr");
+		EXPECT_STR(completed.story, "cr");
+		EXPECT_STR(dropped.story, "dr");
+		pawl_service_close(room.fixture.service, NULL);
+	}
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -300,13 +306,13 @@ int main(void)
 	        TEST(a_service_closed_before_its_purgatory_ends_the_program_with_a_message),
 	        TEST(a_service_is_closed_after_its_last_purgatory),
 	        TEST(stop_drops_and_releases_waiting_operations_and_refuses_new_ones),
-	        TEST(an_operation_referenced_at_stop_is_released_by_unref),
 	        TEST(a_referenced_operation_outlives_the_purgatory),
 	        TEST(stop_waits_for_the_functions_of_a_deadline),
 	        TEST(a_second_stop_waits_for_the_first),
 	        TEST(on_complete_of_a_check_may_stop),
-	        TEST(cancelled_may_stop),
 	        TEST(release_by_the_last_unref_may_stop),
+	        TEST(cancelled_may_stop),
+	        TEST(without_its_service_an_operation_waits_on),
 	};
 
 	return RUN_TESTS(tests);

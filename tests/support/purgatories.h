@@ -303,4 +303,82 @@ static inline void in_every_room(void (*test)(struct room *room))
 	}                                       \
 	static void name##_(struct room *room)
 
+/* The key that is this number. */
+static inline struct pawl_key key_numbered(const struct room *room, uint32_t number)
+{
+	return pawl_purgatory_key(room->purgatory, &number, sizeof(number));
+}
+
+static inline int watch_numbered(struct request *request, uint32_t number)
+{
+	const struct pawl_key key = key_numbered(request->room, number);
+
+	return watch_keys(request, &key, 1);
+}
+
+static inline size_t check_numbered(const struct room *room, uint32_t number)
+{
+	return pawl_purgatory_check(room->purgatory, key_numbered(room, number));
+}
+
+/* The ways in which an operation ends that waits under the key "x". */
+
+static inline void end_by_check(struct request *request)
+{
+	__atomic_store_n(&request->ready, 1, __ATOMIC_SEQ_CST);
+	EXPECT_EQ(check(request->room, "x"), 1);
+}
+
+static inline void end_by_call(struct request *request)
+{
+	pawl_op_ref(&request->op);
+	EXPECT(pawl_op_complete(&request->op));
+	pawl_op_unref(&request->op);
+}
+
+static inline void end_by_deadline(struct request *request)
+{
+	advance_and_settle(&request->room->fixture, HOUR);
+}
+
+static inline void end_by_cancel(struct request *request)
+{
+	EXPECT_EQ(cancel_key(request->room, "x"), 1);
+}
+
+static inline void end_by_stop(struct request *request)
+{
+	pawl_purgatory_stop(request->room->purgatory);
+}
+
+struct ending {
+	const char *name;
+	void (*end)(struct request *request);
+	const char *story, *released; /* before its release, and after it */
+};
+
+enum { BY_CHECK, BY_CALL, BY_DEADLINE, BY_CANCEL, BY_STOP };
+
+/* Stop comes last: afterwards the purgatory takes no operation. */
+static const struct ending every_ending[] = {
+        [BY_CHECK] = {"check", end_by_check, "c", "cr"},
+        [BY_CALL] = {"complete", end_by_call, "c", "cr"},
+        [BY_DEADLINE] = {"the deadline", end_by_deadline, "ce", "cer"},
+        [BY_CANCEL] = {"cancel_key", end_by_cancel, "k", "kr"},
+        [BY_STOP] = {"stop", end_by_stop, "d", "dr"},
+};
+
+/* A failure prints the ending. */
+static inline void with_every_ending(struct room *room,
+                                     void (*test)(struct room *room, const struct ending *ending))
+{
+	for (size_t i = 0; i < COUNTOF(every_ending); i++) {
+		unsigned before = test_failures;
+
+		test(room, &every_ending[i]);
+		if (test_failures != before)
+			fprintf(stderr, "    ^ ended by %s\n", every_ending[i].name);
+	}
+}
+
 #endif

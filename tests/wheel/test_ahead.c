@@ -3,8 +3,8 @@
  * Moving ahead: what pawl/wheel.h says of pawl_wheel_ahead, and the order of timers under all schedules of arming,
  * ticking and moving ahead on small wheels.
  */
-#include "../../src/wheel/next.h"
 #include "../../src/base/random.h"
+#include "../../src/wheel/next.h"
 #include "contract/contract.h"
 
 #include <inttypes.h>
@@ -16,11 +16,8 @@ static struct pawl_wheel *wheel_of_20_ahead(uint64_t start)
 	return wheel_with(&options);
 }
 
-static void ahead_moves_timers_down_before_their_slot_opens(void)
+ON_A_WHEEL(ahead_moves_timers_down_before_their_slot_opens, wheel_of_20_ahead(0), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20_ahead(0);
-	struct pawl_timer timers[2] = {{0}};
-
 	pawl_wheel_arm_at(wheel, &timers[0], 25);
 	pawl_wheel_arm_at(wheel, &timers[1], 30);
 	expect_place(wheel, &timers[0], 1, 1, 20);
@@ -34,14 +31,11 @@ static void ahead_moves_timers_down_before_their_slot_opens(void)
 	EXPECT_POPS(wheel, timers, 0);
 	pawl_wheel_advance(wheel, 30, 0);
 	EXPECT_POPS(wheel, timers, 1);
-	finish(wheel);
 }
 
-static void ahead_makes_no_more_moves_than_it_may_and_the_last_timer_goes_first(void)
+ON_A_WHEEL(ahead_makes_no_more_moves_than_it_may_and_the_last_timer_goes_first,
+           wheel_of_20_ahead(0), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20_ahead(0);
-	struct pawl_timer timers[3] = {{0}};
-
 	for (int i = 0; i < 3; i++)
 		pawl_wheel_arm_at(wheel, &timers[i], 25);
 	EXPECT_EQ(pawl_wheel_ahead(wheel, 2), 2);
@@ -52,14 +46,10 @@ static void ahead_makes_no_more_moves_than_it_may_and_the_last_timer_goes_first(
 	EXPECT_EQ(pawl_wheel_advance(wheel, 20, 0), 1); /* the rest moves when the slot opens */
 	pawl_wheel_advance(wheel, 25, 0);
 	EXPECT_POPS(wheel, timers, 0, 1, 2);
-	finish(wheel);
 }
 
-static void next_does_not_name_a_slot_that_ahead_has_emptied(void)
+ON_A_WHEEL(next_does_not_name_a_slot_that_ahead_has_emptied, wheel_of_20_ahead(0), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20_ahead(0);
-	struct pawl_timer timers[2] = {{0}};
-
 	pawl_wheel_arm_at(wheel, &timers[0], 25);
 	pawl_wheel_arm_at(wheel, &timers[1], 30);
 	EXPECT_EQ(pawl_wheel_next(wheel), 20);
@@ -70,14 +60,10 @@ static void next_does_not_name_a_slot_that_ahead_has_emptied(void)
 	EXPECT_EQ(pawl__wheel_next_opening(wheel), 25);
 	pawl_wheel_cancel(wheel, &timers[0]);
 	EXPECT_EQ(pawl_wheel_next(wheel), 30);
-	finish(wheel);
 }
 
-static void a_timer_for_a_begun_slot_goes_to_the_finer_level(void)
+ON_A_WHEEL(a_timer_for_a_begun_slot_goes_to_the_finer_level, wheel_of_20_ahead(0), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20_ahead(0);
-	struct pawl_timer timers[4] = {{0}};
-
 	pawl_wheel_arm_at(wheel, &timers[0], 39);
 	pawl_wheel_arm_at(wheel, &timers[1], 25);
 	EXPECT_EQ(pawl_wheel_ahead(wheel, 1), 1);
@@ -90,55 +76,39 @@ static void a_timer_for_a_begun_slot_goes_to_the_finer_level(void)
 	EXPECT_POPS(wheel, timers, 1);
 	pawl_wheel_advance(wheel, 40, 0);
 	EXPECT_POPS(wheel, timers, 0, 2, 3);
-	finish(wheel);
 }
 
-static void while_ahead_is_not_called_timers_are_where_kafka_has_them(void)
+ON_A_WHEEL(while_ahead_is_not_called_timers_are_where_kafka_has_them, wheel_of_20_ahead(0), timer)
 {
-	struct pawl_wheel *wheel = wheel_of_20_ahead(0);
-	struct pawl_timer timer = {0};
-
-	pawl_wheel_arm_at(wheel, &timer, 450);
-	expect_place(wheel, &timer, 2, 1, 400);
+	pawl_wheel_arm_at(wheel, timer, 450);
+	expect_place(wheel, timer, 2, 1, 400);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 400, 0), 1);
-	expect_place(wheel, &timer, 1, 2, 440);
+	expect_place(wheel, timer, 1, 2, 440);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 440, 0), 1);
-	expect_place(wheel, &timer, 0, 10, 450);
+	expect_place(wheel, timer, 0, 10, 450);
 	pawl_wheel_advance(wheel, 450, 0);
-	EXPECT(pawl_wheel_pop(wheel) == &timer);
-	finish(wheel);
+	EXPECT(pawl_wheel_pop(wheel) == timer);
 }
 
-static void a_slot_that_cancelling_emptied_is_not_begun(void)
+ON_A_WHEEL(a_slot_that_cancelling_emptied_is_not_begun, wheel_of_20_ahead(0), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20_ahead(0);
-	struct pawl_timer timers[2] = {{0}};
-
 	pawl_wheel_arm_at(wheel, &timers[0], 25);
 	pawl_wheel_cancel(wheel, &timers[0]);
 	EXPECT_EQ(pawl_wheel_ahead(wheel, 0), 0);
 	EXPECT_EQ(pawl_wheel_next(wheel), PAWL_NEVER);
 	pawl_wheel_arm_at(wheel, &timers[1], 25);
 	expect_place(wheel, &timers[1], 1, 1, 20);
-	finish(wheel);
 }
 
-static void ahead_does_nothing_on_a_wheel_made_without_it(void)
+ON_A_WHEEL(ahead_does_nothing_on_a_wheel_made_without_it, wheel_of_20(0), timer)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timer = {0};
-
-	pawl_wheel_arm_at(wheel, &timer, 25);
+	pawl_wheel_arm_at(wheel, timer, 25);
 	EXPECT_EQ(pawl_wheel_ahead(wheel, 0), 0);
-	expect_place(wheel, &timer, 1, 1, 20);
-	finish(wheel);
+	expect_place(wheel, timer, 1, 1, 20);
 }
 
-static void ahead_does_nothing_while_a_bounded_advance_is_stopped(void)
+ON_A_WHEEL(ahead_does_nothing_while_a_bounded_advance_is_stopped, wheel_of_20_ahead(0), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20_ahead(0);
-	struct pawl_timer timers[3] = {{0}};
-
 	pawl_wheel_arm_at(wheel, &timers[0], 25);
 	pawl_wheel_arm_at(wheel, &timers[1], 26);
 	pawl_wheel_arm_at(wheel, &timers[2], 45);
@@ -150,15 +120,11 @@ static void ahead_does_nothing_while_a_bounded_advance_is_stopped(void)
 	EXPECT_EQ(pawl_wheel_now(wheel), 20);
 	EXPECT_EQ(pawl_wheel_ahead(wheel, 0), 1);
 	expect_place(wheel, &timers[2], 0, 5, 45);
-	finish(wheel);
 }
 
 /* All for 401: armed on level 2, on level 1 and, when that is begun, on level 0. */
-static void the_finest_of_slots_that_open_together_is_begun_first(void)
+ON_A_WHEEL(the_finest_of_slots_that_open_together_is_begun_first, wheel_of_20_ahead(0), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20_ahead(0);
-	struct pawl_timer timers[4] = {{0}};
-
 	pawl_wheel_arm_at(wheel, &timers[0], 401);
 	pawl_wheel_advance(wheel, 380, 0);
 	pawl_wheel_arm_at(wheel, &timers[1], 401);
@@ -175,56 +141,43 @@ static void the_finest_of_slots_that_open_together_is_begun_first(void)
 	expect_place(wheel, &timers[0], 0, 1, 401);
 	pawl_wheel_advance(wheel, 401, 0);
 	EXPECT_POPS(wheel, timers, 0, 1, 2, 3);
-	finish(wheel);
 }
 
 /* Level 2's slots are 400 wide. */
-static void a_slot_is_begun_at_most_an_eighth_of_its_width_early(void)
+ON_A_WHEEL(a_slot_is_begun_at_most_an_eighth_of_its_width_early, wheel_of_20_ahead(0), timer)
 {
-	struct pawl_wheel *wheel = wheel_of_20_ahead(0);
-	struct pawl_timer timer = {0};
-
-	pawl_wheel_arm_at(wheel, &timer, 450);
+	pawl_wheel_arm_at(wheel, timer, 450);
 	pawl_wheel_advance(wheel, 349, 0);
 	EXPECT_EQ(pawl_wheel_ahead(wheel, 0), 0);
-	expect_place(wheel, &timer, 2, 1, 400);
+	expect_place(wheel, timer, 2, 1, 400);
 	pawl_wheel_advance(wheel, 350, 0);
 	EXPECT_EQ(pawl_wheel_ahead(wheel, 0), 1);
-	expect_place(wheel, &timer, 1, 2, 440);
+	expect_place(wheel, timer, 1, 2, 440);
 	EXPECT_EQ(pawl_wheel_next(wheel), 440);
-	finish(wheel);
 }
 
 /* Level 0 holds ticks beyond its window then: 39 is 35 ticks away, and its slot must be looked through. */
-static void a_timer_touched_beyond_the_window_is_not_made_due_early(void)
+ON_A_WHEEL(a_timer_touched_beyond_the_window_is_not_made_due_early, wheel_of_20_ahead(4), timer)
 {
-	struct pawl_wheel *wheel = wheel_of_20_ahead(4);
-	struct pawl_timer timer = {0};
-
-	pawl_wheel_arm_at(wheel, &timer, 39);
+	pawl_wheel_arm_at(wheel, timer, 39);
 	EXPECT_EQ(pawl_wheel_ahead(wheel, 0), 1);
-	expect_place(wheel, &timer, 0, 19, 39);
-	EXPECT(pawl_wheel_touch_at(wheel, &timer, 50));
-	expect_place(wheel, &timer, 0, 19, 39);
+	expect_place(wheel, timer, 0, 19, 39);
+	EXPECT(pawl_wheel_touch_at(wheel, timer, 50));
+	expect_place(wheel, timer, 0, 19, 39);
 	pawl_wheel_advance(wheel, 39, 0);
 	EXPECT(pawl_wheel_pop(wheel) == NULL);
 	pawl_wheel_advance(wheel, 50, 0);
-	EXPECT(pawl_wheel_pop(wheel) == &timer);
-	finish(wheel);
+	EXPECT(pawl_wheel_pop(wheel) == timer);
 }
 
 /* In a slot that is begun, a touched timer moves to where it now belongs: a coarser level than before. */
-static void a_touched_timer_is_put_right_by_one_move_ahead(void)
+ON_A_WHEEL(a_touched_timer_is_put_right_by_one_move_ahead, wheel_of_20_ahead(0), timer)
 {
-	struct pawl_wheel *wheel = wheel_of_20_ahead(0);
-	struct pawl_timer timer = {0};
-
-	pawl_wheel_arm_at(wheel, &timer, 25);
-	pawl_wheel_touch_at(wheel, &timer, 500);
+	pawl_wheel_arm_at(wheel, timer, 25);
+	pawl_wheel_touch_at(wheel, timer, 500);
 	EXPECT_EQ(pawl_wheel_ahead(wheel, 0), 1);
-	expect_place(wheel, &timer, 2, 1, 400);
+	expect_place(wheel, timer, 2, 1, 400);
 	EXPECT_EQ(pawl_wheel_next(wheel), 400);
-	finish(wheel);
 }
 
 static void at_the_end_of_time_ahead_begins_nothing(void)

@@ -3,29 +3,30 @@
  * The examples by which Kafka's timing wheel is usually explained, on its wheel of 20 slots of 1 ms: where each timer
  * is, and when it moves.
  */
-#include "../support/places.h"
+#include "contract/contract.h"
 
-#define FILL 0xA5
-
-static void two_ms_sit_in_slot_2(void)
+static void a_timer_sits_in_the_slot_of_its_deadline(void)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timer = {0};
+	static const struct {
+		uint64_t now, deadline;
+		unsigned level, slot;
+		uint64_t opens;
+	} cases[] = {
+	        {0, 2, 0, 2, 2},      {2, 2 + 8, 0, 10, 10},
+	        {0, 19, 0, 19, 19},   {0, 20, 1, 1, 20}, /* the overflow wheel */
+	        {0, 237, 1, 11, 220}, {220, 237, 0, 17, 237},
+	        {0, 350, 1, 17, 340}, {0, 450, 2, 1, 400},
+	};
 
-	EXPECT(pawl_wheel_arm_at(wheel, &timer, 2));
-	expect_place(wheel, &timer, 0, 2, 2);
-	free(wheel);
-}
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct pawl_wheel *wheel = wheel_of_20(0);
+		struct pawl_timer timer = {0};
 
-static void eight_ms_from_2_sit_in_slot_10(void)
-{
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timer = {0};
-
-	pawl_wheel_advance(wheel, 2, 0);
-	EXPECT(pawl_wheel_arm_at(wheel, &timer, 2 + 8));
-	expect_place(wheel, &timer, 0, 10, 10);
-	free(wheel);
+		pawl_wheel_advance(wheel, cases[i].now, 0);
+		EXPECT(pawl_wheel_arm_at(wheel, &timer, cases[i].deadline));
+		expect_place(wheel, &timer, cases[i].level, cases[i].slot, cases[i].opens);
+		free(wheel);
+	}
 }
 
 static void nineteen_ms_from_2_sit_in_slot_1_which_has_been_freed(void)
@@ -43,56 +44,25 @@ static void nineteen_ms_from_2_sit_in_slot_1_which_has_been_freed(void)
 	free(wheel);
 }
 
-static void twenty_ms_from_0_go_to_the_overflow_wheel(void)
+ON_A_WHEEL(four_hundred_fifty_ms_move_down_twice, wheel_of_20(0), timer)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer inside = {0}, beyond = {0};
-
-	EXPECT(pawl_wheel_arm_at(wheel, &inside, 19));
-	EXPECT(pawl_wheel_arm_at(wheel, &beyond, 20));
-	expect_place(wheel, &inside, 0, 19, 19);
-	expect_place(wheel, &beyond, 1, 1, 20);
-	free(wheel);
-}
-
-static void three_hundred_fifty_ms_sit_on_level_1_in_slot_17(void)
-{
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timer = {0};
-
-	EXPECT(pawl_wheel_arm_at(wheel, &timer, 350));
-	expect_place(wheel, &timer, 1, 17, 340);
-	EXPECT_EQ(pawl_wheel_advance(wheel, 340, 0), 1);
-	expect_place(wheel, &timer, 0, 10, 350);
-	EXPECT_EQ(pawl_wheel_advance(wheel, 349, 0), 0);
-	EXPECT(pawl_wheel_pop(wheel) == NULL);
-	EXPECT_EQ(pawl_wheel_advance(wheel, 350, 0), 1);
-	EXPECT(pawl_wheel_pop(wheel) == &timer);
-	free(wheel);
-}
-
-static void four_hundred_fifty_ms_move_down_twice(void)
-{
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timer = {0};
 	struct pawl_wheel_place place;
 
-	EXPECT(pawl_wheel_arm_at(wheel, &timer, 450));
-	expect_place(wheel, &timer, 2, 1, 400);
+	EXPECT(pawl_wheel_arm_at(wheel, timer, 450));
+	expect_place(wheel, timer, 2, 1, 400);
 	EXPECT_EQ(pawl_wheel_next(wheel), 400);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 399, 0), 0);
-	expect_place(wheel, &timer, 2, 1, 400);
+	expect_place(wheel, timer, 2, 1, 400);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 400, 0), 1);
-	expect_place(wheel, &timer, 1, 2, 440);
+	expect_place(wheel, timer, 1, 2, 440);
 	EXPECT_EQ(pawl_wheel_next(wheel), 440);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 440, 0), 1);
-	expect_place(wheel, &timer, 0, 10, 450);
+	expect_place(wheel, timer, 0, 10, 450);
 	EXPECT_EQ(pawl_wheel_next(wheel), 450);
 	EXPECT_EQ(pawl_wheel_advance(wheel, 450, 0), 1);
-	EXPECT(!pawl_wheel_get_place(wheel, &timer, &place, sizeof(place)));
-	EXPECT(pawl_wheel_pop(wheel) == &timer);
+	EXPECT(!pawl_wheel_get_place(wheel, timer, &place, sizeof(place)));
+	EXPECT(pawl_wheel_pop(wheel) == timer);
 	EXPECT_EQ(pawl_wheel_count(wheel), 0);
-	free(wheel);
 }
 
 static void timers_of_446_455_and_473_ms_share_a_slot_of_level_2(void)
@@ -115,18 +85,6 @@ static void timers_of_446_455_and_473_ms_share_a_slot_of_level_2(void)
 		pawl_wheel_advance(wheel, deadlines[i], 0);
 		EXPECT(pawl_wheel_pop(wheel) == &timers[i]);
 	}
-	free(wheel);
-}
-
-static void two_hundred_thirty_seven_ms_sit_in_the_slot_that_opens_at_220(void)
-{
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timer = {0};
-
-	EXPECT(pawl_wheel_arm_at(wheel, &timer, 237));
-	expect_place(wheel, &timer, 1, 11, 220);
-	pawl_wheel_advance(wheel, 220, 0);
-	expect_place(wheel, &timer, 0, 17, 237);
 	free(wheel);
 }
 
@@ -204,14 +162,10 @@ static void nothing_is_written_behind_the_footprint(void)
 int main(void)
 {
 	static const struct test tests[] = {
-	        TEST(two_ms_sit_in_slot_2),
-	        TEST(eight_ms_from_2_sit_in_slot_10),
+	        TEST(a_timer_sits_in_the_slot_of_its_deadline),
 	        TEST(nineteen_ms_from_2_sit_in_slot_1_which_has_been_freed),
-	        TEST(twenty_ms_from_0_go_to_the_overflow_wheel),
-	        TEST(three_hundred_fifty_ms_sit_on_level_1_in_slot_17),
 	        TEST(four_hundred_fifty_ms_move_down_twice),
 	        TEST(timers_of_446_455_and_473_ms_share_a_slot_of_level_2),
-	        TEST(two_hundred_thirty_seven_ms_sit_in_the_slot_that_opens_at_220),
 	        TEST(overflow_wheels_are_created_only_when_needed),
 	        TEST(nothing_is_written_behind_the_footprint),
 	};

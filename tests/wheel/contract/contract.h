@@ -51,4 +51,29 @@ static inline void finish(struct pawl_wheel *wheel)
 	free(wheel);
 }
 
+static inline void with_wheel(struct pawl_wheel *wheel,
+                              void (*test)(struct pawl_wheel *wheel, struct pawl_timer *timers))
+{
+	struct pawl_timer timers[16] = {{0}}; /* more than any test has */
+
+	test(wheel, timers);
+	finish(wheel);
+}
+
+/*
+ * A test of one wheel, `made` so, and of a timer or several; the last argument names the pointer to the first.
+ *
+ *	ON_A_WHEEL(a_deadline_of_now_is_due_at_once, wheel_of_20(100), timer)
+ *	{
+ *		EXPECT(!pawl_wheel_arm_at(wheel, timer, 100));
+ *	}
+ */
+#define ON_A_WHEEL(name, made, timers)                                            \
+	static void name##_(struct pawl_wheel *wheel, struct pawl_timer *timers); \
+	static void name(void)                                                    \
+	{                                                                         \
+		with_wheel(made, name##_);                                        \
+	}                                                                         \
+	static void name##_(struct pawl_wheel *wheel, struct pawl_timer *timers)
+
 #endif

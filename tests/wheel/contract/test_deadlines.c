@@ -12,6 +12,7 @@ static void never_is_taken_as_the_last_moment(void)
 	EXPECT(pawl_wheel_arm_at(wheel, &touched, 7));
 	EXPECT(pawl_wheel_touch_at(wheel, &touched, PAWL_NEVER));
 	EXPECT_EQ(touched.deadline, LAST);
+	EXPECT_EQ(pawl_timer_deadline(&touched), LAST); /* so PAWL_NEVER always means idle */
 	EXPECT(pawl_wheel_touch_at(wheel, &touched, PAWL_NEVER));
 	expect_place(wheel, &touched, 0, 7, 7);
 	pawl_wheel_advance(wheel, LAST - 1, 0);
@@ -55,11 +56,8 @@ static void no_timer_is_early_whatever_the_tick(void)
 	}
 }
 
-static void a_deadline_just_after_an_edge_waits_for_the_next_tick(void)
+ON_A_WHEEL(a_deadline_just_after_an_edge_waits_for_the_next_tick, wheel_of_20_with_tick(10), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20_with_tick(10);
-	struct pawl_timer timers[2] = {{0}};
-
 	pawl_wheel_advance(wheel, 25, 0);
 	EXPECT(pawl_wheel_arm_at(wheel, &timers[0], 26));
 	expect_place(wheel, &timers[0], 0, 3, 30);
@@ -73,7 +71,6 @@ static void a_deadline_just_after_an_edge_waits_for_the_next_tick(void)
 	EXPECT_POPS(wheel, timers, 0);
 	pawl_wheel_advance(wheel, 40, 0);
 	EXPECT_POPS(wheel, timers, 1);
-	finish(wheel);
 }
 
 static void huge_ticks_saturate_at_the_last_moment(void)
@@ -125,29 +122,21 @@ static void a_wheel_may_start_near_the_end_of_time(void)
 	}
 }
 
-static void at_the_end_of_time_everything_is_due_at_once(void)
+ON_A_WHEEL(at_the_end_of_time_everything_is_due_at_once, wheel_of_20(LAST), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20(LAST);
-	struct pawl_timer timers[2] = {{0}};
-
 	EXPECT(!pawl_wheel_arm_at(wheel, &timers[0], LAST));
 	EXPECT(!pawl_wheel_arm_at(wheel, &timers[1], PAWL_NEVER));
 	EXPECT_EQ(pawl_wheel_next(wheel), LAST);
 	EXPECT_POPS(wheel, timers, 0, 1);
-	finish(wheel);
 }
 
-static void next_tells_due_from_never_even_after_the_end_of_time(void)
+ON_A_WHEEL(next_tells_due_from_never_even_after_the_end_of_time, wheel_of_20(0), timer)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timer = {0};
-
 	pawl_wheel_advance(wheel, PAWL_NEVER, 0);
 	EXPECT_EQ(pawl_wheel_next(wheel), PAWL_NEVER);
-	EXPECT(!pawl_wheel_arm_at(wheel, &timer, 5));
+	EXPECT(!pawl_wheel_arm_at(wheel, timer, 5));
 	EXPECT_EQ(pawl_wheel_next(wheel), LAST);
-	EXPECT(pawl_wheel_pop(wheel) == &timer);
-	finish(wheel);
+	EXPECT(pawl_wheel_pop(wheel) == timer);
 }
 
 /* Half of all time is where a distance into the past begins to look like one into the future. */

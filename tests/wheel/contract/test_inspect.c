@@ -179,11 +179,8 @@ static void wheels_know_nothing_of_each_other(void)
 	finish(other);
 }
 
-static void due_tells_a_due_timer_from_one_that_waits(void)
+ON_A_WHEEL(due_tells_a_due_timer_from_one_that_waits, wheel_of_20(7), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20(7);
-	struct pawl_timer timers[3] = {{0}};
-
 	EXPECT(!pawl_wheel_due(wheel, &timers[0])); /* idle */
 	pawl_wheel_arm_at(wheel, &timers[0], 0);
 	pawl_wheel_arm_at(wheel, &timers[1], 8);
@@ -200,15 +197,11 @@ static void due_tells_a_due_timer_from_one_that_waits(void)
 	EXPECT(!pawl_wheel_due(wheel, &timers[2]));
 	EXPECT_POPS(wheel, timers, 0, 1);
 	EXPECT(!pawl_wheel_due(wheel, &timers[1])); /* popped */
-	finish(wheel);
 }
 
 /* At 15 the tick of 13 is still to come: what was armed before 13 waits, what is armed now is due. */
-static void due_tells_timers_of_the_same_deadline_apart(void)
+ON_A_WHEEL(due_tells_timers_of_the_same_deadline_apart, wheel_of_20_with_tick(10), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20_with_tick(10);
-	struct pawl_timer timers[2] = {{0}};
-
 	EXPECT(pawl_wheel_arm_at(wheel, &timers[0], 13));
 	pawl_wheel_advance(wheel, 15, 0);
 	EXPECT(!pawl_wheel_arm_at(wheel, &timers[1], 13));
@@ -217,15 +210,11 @@ static void due_tells_timers_of_the_same_deadline_apart(void)
 	pawl_wheel_advance(wheel, 20, 0);
 	EXPECT(pawl_wheel_due(wheel, &timers[0]));
 	EXPECT_POPS(wheel, timers, 1, 0);
-	finish(wheel);
 }
 
 /* The touch makes the slot of 5 open timer by timer, and the bound stops in the middle of it. */
-static void due_is_exact_within_a_tick_that_is_half_done(void)
+ON_A_WHEEL(due_is_exact_within_a_tick_that_is_half_done, wheel_of_20(0), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timers[4] = {{0}};
-
 	for (size_t i = 0; i < 4; i++)
 		pawl_wheel_arm_at(wheel, &timers[i], 5);
 	pawl_wheel_touch_at(wheel, &timers[3], 9);
@@ -235,7 +224,6 @@ static void due_is_exact_within_a_tick_that_is_half_done(void)
 	EXPECT(pawl_wheel_due(wheel, &timers[1]));
 	EXPECT(!pawl_wheel_due(wheel, &timers[2]));
 	EXPECT(!pawl_wheel_due(wheel, &timers[3]));
-	finish(wheel);
 }
 
 int main(void)

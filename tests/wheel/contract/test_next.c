@@ -26,11 +26,8 @@ static void next_is_now_when_something_is_due(void)
 	finish(wheel);
 }
 
-static void next_opening_ignores_due_timers(void)
+ON_A_WHEEL(next_opening_ignores_due_timers, wheel_of_20(0), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timers[2] = {{0}};
-
 	EXPECT_EQ(pawl__wheel_next_opening(wheel), PAWL_NEVER);
 	pawl_wheel_arm_at(wheel, &timers[0], 0);
 	EXPECT_EQ(pawl_wheel_next(wheel), 0);
@@ -41,28 +38,20 @@ static void next_opening_ignores_due_timers(void)
 	EXPECT_EQ(pawl__wheel_next_opening(wheel), PAWL_NEVER);
 	EXPECT_EQ(pawl_wheel_next(wheel), 0);
 	EXPECT_POPS(wheel, timers, 0);
-	finish(wheel);
 }
 
-static void next_is_when_the_first_slot_with_a_timer_opens(void)
+ON_A_WHEEL(next_is_when_the_first_slot_with_a_timer_opens, wheel_of_20(0), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timers[3] = {{0}};
-
 	pawl_wheel_arm_at(wheel, &timers[0], 450);
 	EXPECT_EQ(pawl_wheel_next(wheel), 400);
 	pawl_wheel_arm_at(wheel, &timers[1], 399);
 	EXPECT_EQ(pawl_wheel_next(wheel), 380);
 	pawl_wheel_arm_at(wheel, &timers[2], 13);
 	EXPECT_EQ(pawl_wheel_next(wheel), 13);
-	finish(wheel);
 }
 
-static void next_forgets_slots_whose_timers_were_cancelled(void)
+ON_A_WHEEL(next_forgets_slots_whose_timers_were_cancelled, wheel_of_20(0), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timers[4] = {{0}};
-
 	pawl_wheel_arm_at(wheel, &timers[0], 13);
 	pawl_wheel_arm_at(wheel, &timers[1], 30);
 	pawl_wheel_arm_at(wheel, &timers[2], 450);
@@ -75,49 +64,36 @@ static void next_forgets_slots_whose_timers_were_cancelled(void)
 	EXPECT_EQ(pawl_wheel_next(wheel), 8000);
 	pawl_wheel_cancel(wheel, &timers[3]);
 	EXPECT_EQ(pawl_wheel_next(wheel), PAWL_NEVER);
-	finish(wheel);
 }
 
-static void next_finds_a_slot_again_that_it_forgot(void)
+ON_A_WHEEL(next_finds_a_slot_again_that_it_forgot, wheel_of_20(0), timer)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timer = {0};
-
 	for (uint64_t deadline = 1; deadline < 500; deadline++) {
-		pawl_wheel_arm_at(wheel, &timer, deadline);
-		pawl_wheel_cancel(wheel, &timer);
+		pawl_wheel_arm_at(wheel, timer, deadline);
+		pawl_wheel_cancel(wheel, timer);
 		EXPECT_EQ(pawl_wheel_next(wheel), PAWL_NEVER);
-		pawl_wheel_arm_at(wheel, &timer, deadline);
+		pawl_wheel_arm_at(wheel, timer, deadline);
 		EXPECT(pawl_wheel_next(wheel) <= deadline);
 		EXPECT_SOUND(wheel);
-		pawl_wheel_cancel(wheel, &timer);
+		pawl_wheel_cancel(wheel, timer);
 	}
-	finish(wheel);
 }
 
-static void next_is_rounded_up_to_the_tick(void)
+ON_A_WHEEL(next_is_rounded_up_to_the_tick, wheel_of_20_with_tick(10), timer)
 {
-	struct pawl_wheel *wheel = wheel_of_20_with_tick(10);
-	struct pawl_timer timer = {0};
-
-	pawl_wheel_arm_at(wheel, &timer, 41);
+	pawl_wheel_arm_at(wheel, timer, 41);
 	EXPECT_EQ(pawl_wheel_next(wheel), 50);
-	pawl_wheel_arm_at(wheel, &timer, 40);
+	pawl_wheel_arm_at(wheel, timer, 40);
 	EXPECT_EQ(pawl_wheel_next(wheel), 40);
-	finish(wheel);
 }
 
-static void next_of_a_touched_timer_is_when_its_slot_opens(void)
+ON_A_WHEEL(next_of_a_touched_timer_is_when_its_slot_opens, wheel_of_20(0), timer)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timer = {0};
-
-	pawl_wheel_arm_at(wheel, &timer, 5);
-	pawl_wheel_touch_at(wheel, &timer, 9);
+	pawl_wheel_arm_at(wheel, timer, 5);
+	pawl_wheel_touch_at(wheel, timer, 9);
 	EXPECT_EQ(pawl_wheel_next(wheel), 5);
 	pawl_wheel_advance(wheel, 5, 0);
 	EXPECT_EQ(pawl_wheel_next(wheel), 9);
-	finish(wheel);
 }
 
 static void earliest_is_never_without_timers_and_now_when_one_is_due(void)
@@ -136,11 +112,8 @@ static void earliest_is_never_without_timers_and_now_when_one_is_due(void)
 	finish(wheel);
 }
 
-static void earliest_is_exact_where_next_names_an_opening(void)
+ON_A_WHEEL(earliest_is_exact_where_next_names_an_opening, wheel_of_20_with_tick(10), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20_with_tick(10);
-	struct pawl_timer timers[3] = {{0}};
-
 	pawl_wheel_arm_at(wheel, &timers[0], 90000);
 	EXPECT_EQ(pawl_wheel_next(wheel), 80000);
 	EXPECT_EQ(pawl_wheel_earliest(wheel), 90000);
@@ -149,15 +122,11 @@ static void earliest_is_exact_where_next_names_an_opening(void)
 	pawl_wheel_arm_at(wheel, &timers[2], 88881);
 	EXPECT_EQ(pawl_wheel_earliest(wheel), 88890);
 	EXPECT_EQ(pawl_wheel_next(wheel), 80000);
-	finish(wheel);
 }
 
 /* Level 1 may hold an earlier timer than level 0: 25 was armed when level 0 ended at 19. */
-static void earliest_looks_into_coarse_slots_that_open_before(void)
+ON_A_WHEEL(earliest_looks_into_coarse_slots_that_open_before, wheel_of_20(0), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timers[3] = {{0}};
-
 	pawl_wheel_arm_at(wheel, &timers[0], 25);
 	pawl_wheel_advance(wheel, 19, 0);
 	pawl_wheel_arm_at(wheel, &timers[1], 30);
@@ -166,14 +135,10 @@ static void earliest_looks_into_coarse_slots_that_open_before(void)
 	EXPECT_EQ(pawl_wheel_earliest(wheel), 25);
 	pawl_wheel_arm_at(wheel, &timers[2], 21);
 	EXPECT_EQ(pawl_wheel_earliest(wheel), 21);
-	finish(wheel);
 }
 
-static void earliest_passes_over_touched_timers_and_emptied_slots(void)
+ON_A_WHEEL(earliest_passes_over_touched_timers_and_emptied_slots, wheel_of_20(0), timers)
 {
-	struct pawl_wheel *wheel = wheel_of_20(0);
-	struct pawl_timer timers[4] = {{0}};
-
 	for (size_t i = 0; i < 4; i++)
 		pawl_wheel_arm_at(wheel, &timers[i], 5 + i);
 	pawl_wheel_touch_at(wheel, &timers[0], 11);
@@ -185,7 +150,6 @@ static void earliest_passes_over_touched_timers_and_emptied_slots(void)
 	EXPECT_EQ(pawl_wheel_earliest(wheel), 11);
 	pawl_wheel_cancel(wheel, &timers[0]);
 	EXPECT_EQ(pawl_wheel_earliest(wheel), 300);
-	finish(wheel);
 }
 
 int main(void)
