@@ -85,10 +85,13 @@ static void image_chunk(struct pawl_store *store, uint32_t serial, uint32_t numb
 	image_end(store);
 }
 
-/* Its place, its file as it is now, and its bits. */
+/* Its place, its file as it is now, and its bits. A slot that a refused commit made is in no record yet. It is left out:
+ * its first task writes the record, also if this checkpoint fails. */
 static void image_slot(struct pawl_store *store, struct slot *slot)
 {
 	slot->retired = slot->opened == slot->size && slot->size > FILE_HEADER;
+	if (!slot->logged && slot->size == FILE_HEADER)
+		return;
 	if (image_begin(store, 22 + 41))
 		return;
 	slot->logged = false;

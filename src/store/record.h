@@ -46,8 +46,8 @@ enum record {
 	RECORD_DEAD = 'D', /* the same, then length 1, reason */
 
 	/* In checkpoints only. */
-	RECORD_HEAD = 'H', /* log 8, sequence 8, next serial 4, unit 8, counters 5 * 8 */
-	RECORD_FILE = 'F', /* slot 4, births 4, size 8, opened 8, records 8 */
+	RECORD_HEAD = 'H', /* log 8, sequence 8, unit 8, counters 5 * 8, next serial 4 */
+	RECORD_FILE = 'F', /* slot 4, births 4, size 8, opened 8, records 8, first due 8 */
 	RECORD_BITS = 'L', /* slot 4, chunk 4, 512 bytes */
 	RECORD_LAST = 'Z', /* the end */
 };

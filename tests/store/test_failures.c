@@ -222,6 +222,38 @@ static void a_sync_that_failed_is_final(void)
 	sim_free(&disk);
 }
 
+/* The refused put made a slot that no record has. The checkpoint that fails must not count as its record. */
+static void a_put_after_a_refused_one_and_a_failed_checkpoint_survives(void)
+{
+	struct pawl_store_change changes[2] = {
+	        {.verb = PAWL_STORE_PUT, .queue = "q", .at_ns = START + 50 * PAWL_HOUR},
+	        {.verb = PAWL_STORE_CANCEL, .id = UINT64_C(1) << 62},
+	};
+	struct pawl_store_task task;
+	int error;
+
+	begin();
+	EXPECT_EQ(open_store(false), 0);
+	EXPECT_EQ(pawl_store_commit(store, changes, 2), -ENOENT);
+	disk.space = (256 << 10) + 10; /* for a log, and not for a checkpoint */
+	store->want_checkpoint = true;
+	pass(0);
+	EXPECT(store->want_checkpoint);
+	disk.space = UINT64_MAX;
+	EXPECT_EQ(put(0, 50 * PAWL_HOUR), 0);
+	pawl_store_close(store);
+	error = open_store(false);
+	EXPECT_EQ(error, 0);
+	EXPECT_STR(problem, "");
+	if (error)
+		return;
+	pass(50 * PAWL_HOUR);
+	EXPECT_EQ(pawl_store_take(store, "q", PAWL_MINUTE, 0, &task, 1), 1);
+	EXPECT_EQ(pawl_store_ack(store, &task), 0);
+	pawl_store_close(store);
+	sim_free(&disk);
+}
+
 /* Puts stop at -ENOSPC and change nothing; takes, acks and cancels go on; with space, puts do, too. */
 static void a_full_disk_refuses_puts_and_takes_acks(void)
 {
@@ -413,6 +445,7 @@ int main(void)
 	        TEST(a_call_that_finds_no_space_once_loses_nothing),
 	        TEST(an_open_that_fails_at_any_call_leaves_the_store_as_it_was),
 	        TEST(a_sync_that_failed_is_final),
+	        TEST(a_put_after_a_refused_one_and_a_failed_checkpoint_survives),
 	        TEST(a_full_disk_refuses_puts_and_takes_acks),
 	        TEST(a_flipped_bit_is_found_wherever_it_is),
 	        TEST(a_file_that_vanished_is_named),
