@@ -220,6 +220,7 @@ struct pawl_store {
 	struct runner *arming; /* of attachments: to be armed by the clock thread */
 	bool starved;          /* one could not be armed */
 	bool files_wanted, threads;
+	bool filing; /* a thread opens slots or makes a checkpoint: one at a time */
 	struct system_thread clock_thread, file_thread;
 	struct condition work, done; /* for the file thread; it has done something */
 	int fd;

@@ -132,7 +132,6 @@ static void file_thread(void *arg)
 		}
 		store->files_wanted = false;
 		pawl__store_files(store);
-		condition_broadcast(&store->done);
 	}
 	mutex_unlock(&store->mutex);
 }
