@@ -18,8 +18,6 @@
 #define _GNU_SOURCE
 #include "layout.h"
 
-#define BUCKETS_AT_ONCE 256u
-
 static int image_begin(struct pawl_store *store, size_t size)
 {
 	int error = bytes_reserve(&store->image, size + FRAME_HEADER);

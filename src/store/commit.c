@@ -73,7 +73,7 @@ static int choose(struct pawl_store *store, uint64_t due, size_t more, struct sl
 	uint64_t from = store->near_until > now ? store->near_until : now;
 
 	*slot = NULL;
-	if (due < from && store->stats.memory_bytes + more <= store->options.memory)
+	if ((due <= now || due < from) && store->stats.memory_bytes + more <= store->options.memory)
 		return 0;
 	*slot = pawl__slot_for(store, from, due, due < from ? FINEST - 1 : FINEST, NULL);
 	return *slot ? 0 : -ENOMEM;

@@ -322,12 +322,16 @@ static void open_slots(struct pawl_store *store, uint64_t now, uint64_t soon)
 	}
 }
 
-/* All that the file thread has to do now. It releases the mutex meanwhile. */
+/* All that the file thread has to do now. It releases the mutex meanwhile. With options.manual, several threads may
+ * poll: if one is at it, the others leave it to that one. */
 void pawl__store_files(struct pawl_store *store)
 {
 	uint64_t now = pawl__store_wall(store), soon = saturating_sum(now, width(store));
 
 	mutex_assert_held(&store->mutex);
+	if (store->filing)
+		return;
+	store->filing = true;
 	open_slots(store, now, soon);
 	plan(store, soon);
 	if (!store->crowded && store->stats.memory_bytes < eighths(store, 4))
@@ -335,4 +339,6 @@ void pawl__store_files(struct pawl_store *store)
 		        saturating_sum(now / width(store) * width(store), 2 * width(store));
 	if (store->want_checkpoint && !store->failed && !store->stopped)
 		pawl__store_checkpoint(store);
+	store->filing = false;
+	condition_broadcast(&store->done);
 }

@@ -53,7 +53,6 @@
 #define NEAR        255u /* the level of a slot that is no file: its tasks were born in memory */
 #define CHUNK       4096u
 #define SLOT_BUFFER (16u * 1024)
-#define SLICE       (256u * 1024) /* bytes of a slot that are opened at a time */
 #define NO_SLOT     UINT32_MAX
 #define NO_NUMBER   UINT32_MAX
 #define TICK        PAWL_MS
@@ -62,6 +61,18 @@
 #define MAX_FRAME   ((128u << 20) + 1024) /* an eighth of the largest log */
 #define LOG_USES    8u /* a commit may need an eighth of the log; puts leave an eighth free */
 #define ANY_NUMBER  UINT64_MAX
+
+/* Bytes of a slot that are opened at a time; bytes of memory for each bucket of tasks; buckets that a checkpoint writes
+ * at a time. PAWL_SMALL, for verify/schedules: a few tasks reach each of them. */
+#ifdef PAWL_SMALL
+#define SLICE           1024u
+#define BUCKET_MEMORY   (16u * 1024)
+#define BUCKETS_AT_ONCE 4u
+#else
+#define SLICE           (256u * 1024)
+#define BUCKET_MEMORY   256u
+#define BUCKETS_AT_ONCE 256u
+#endif
 
 enum state { WAITING, DUE, LEASED, DEAD };
 
@@ -220,6 +231,7 @@ struct pawl_store {
 	struct runner *arming; /* of attachments: to be armed by the clock thread */
 	bool starved;          /* one could not be armed */
 	bool files_wanted, threads;
+	bool filing; /* a thread opens slots or makes a checkpoint: one at a time */
 	struct system_thread clock_thread, file_thread;
 	struct condition work, done; /* for the file thread; it has done something */
 	int fd;

@@ -38,6 +38,15 @@ void pawl__store_fail(struct pawl_store *store, int error)
 	pawl__store_wake_all(store);
 }
 
+/* With options.manual, by the thread that needs room. */
+static void checkpoint(struct pawl_store *store)
+{
+	store->filing = true;
+	pawl__store_checkpoint(store);
+	store->filing = false;
+	condition_broadcast(&store->done);
+}
+
 /* Whether the log has room, and the buffer: it may release the mutex and wait for a checkpoint. -EAGAIN: FOR_FILES does
  * not wait, because the file thread makes the checkpoint. */
 int pawl__log_room(struct pawl_store *store, size_t size, enum use use)
@@ -52,14 +61,14 @@ int pawl__log_room(struct pawl_store *store, size_t size, enum use use)
 		store->want_checkpoint = true;
 		if (use == FOR_FILES)
 			return -EAGAIN;
-		if (store->options.manual)
-			pawl__store_checkpoint(store);
+		if (store->options.manual && !store->filing)
+			checkpoint(store);
 		if (store->no_space)
 			return -ENOSPC;
-		if (!store->options.manual) {
+		if (!store->options.manual)
 			pawl__store_want_files(store);
+		if (!store->options.manual || store->filing)
 			condition_wait(&store->done, &store->mutex);
-		}
 	}
 	if (store->failed || store->stopped)
 		return store->failed ? store->failed : -ECANCELED;

@@ -605,9 +605,9 @@ static void free_wheel(struct pawl_wheel *wheel)
 
 static int make_memory(struct pawl_store *store)
 {
-	size_t buckets = 1024;
+	size_t buckets = 16;
 
-	while (buckets < store->options.memory / 256)
+	while (buckets < store->options.memory / BUCKET_MEMORY)
 		buckets *= 2;
 	store->bucket_mask = buckets - 1;
 	store->buckets = calloc(buckets, sizeof(*store->buckets));

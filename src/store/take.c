@@ -71,16 +71,15 @@ static bool syncs_in_time(const struct pawl_store *store)
 	return store->options.sync_ns != 0 && store->options.sync_ns != PAWL_NEVER;
 }
 
-/* When there is something to do next, by the wall clock. */
-static uint64_t next(struct pawl_store *store, uint64_t now, uint64_t clock)
+/* When the clock thread has something to do next, by the wall clock, except for the files. */
+static uint64_t next_tick(struct pawl_store *store, uint64_t now, uint64_t clock)
 {
 	uint64_t by_clock = sooner(pawl_wheel_next(store->leases), pawl_wheel_next(store->takers));
 
 	if (syncs_in_time(store) && store->log.unsynced_since)
 		by_clock = sooner(by_clock, saturating_sum(store->log.unsynced_since,
 		                                           store->options.sync_ns));
-	return sooner(sooner(pawl_wheel_next(store->wheel), store->files_at),
-	              by_other(by_clock, clock, now));
+	return sooner(pawl_wheel_next(store->wheel), by_other(by_clock, clock, now));
 }
 
 /* With a sync now and then: the commits since the last one. */
@@ -106,7 +105,10 @@ static void clock_thread(void *arg)
 		sync_in_time(store, clock);
 		if (store->files_at <= now || store->want_checkpoint || store->crowded)
 			pawl__store_want_files(store);
-		store->sleeps_until = sooner(next(store, now, clock), saturating_sum(now, LOOK));
+		store->sleeps_until =
+		        sooner(next_tick(store, now, clock), saturating_sum(now, LOOK));
+		if (store->files_at > now) /* else the file thread has been told */
+			store->sleeps_until = sooner(store->sleeps_until, store->files_at);
 		clock = by_other(store->sleeps_until, now, clock);
 		if (store->stopped || (store->arming && !store->starved))
 			continue;
@@ -130,7 +132,6 @@ static void file_thread(void *arg)
 		}
 		store->files_wanted = false;
 		pawl__store_files(store);
-		condition_broadcast(&store->done);
 	}
 	mutex_unlock(&store->mutex);
 }
@@ -187,7 +188,9 @@ uint64_t pawl_store_next(struct pawl_store *store)
 	uint64_t now = pawl__store_wall(store), when;
 
 	mutex_lock(&store->mutex);
-	when = store->stats.due ? now : next(store, now, store->clock->now(store->clock));
+	when = store->stats.due ? now
+	                        : sooner(next_tick(store, now, store->clock->now(store->clock)),
+	                                 store->files_at);
 	mutex_unlock(&store->mutex);
 	return when != PAWL_NEVER && when < now ? now : when;
 }
