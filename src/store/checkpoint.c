@@ -248,6 +248,14 @@ static int replace_checkpoint(struct pawl_store *store)
 	return error;
 }
 
+/* Without the mutex: to free the blocks of a log takes milliseconds. */
+static void remove_file(struct pawl_store *store, const char *name)
+{
+	mutex_unlock(&store->mutex);
+	store->disk->remove(store->disk, name);
+	mutex_lock(&store->mutex);
+}
+
 /* Step 7. A file that cannot be removed is removed by the next open. */
 static void remove_files(struct pawl_store *store, size_t count, uint64_t logs_below)
 {
@@ -255,7 +263,7 @@ static void remove_files(struct pawl_store *store, size_t count, uint64_t logs_b
 
 	for (; store->log_from < logs_below; store->log_from++) {
 		pawl__log_name(name, store->log_from);
-		store->disk->remove(store->disk, name);
+		remove_file(store, name);
 	}
 	for (size_t i = 0; i < count; i++) {
 		struct slot *slot = store->slots[i];
@@ -263,7 +271,7 @@ static void remove_files(struct pawl_store *store, size_t count, uint64_t logs_b
 		if (!slot->retired || !slot->made)
 			continue;
 		pawl__slot_name(name, slot->serial);
-		store->disk->remove(store->disk, name);
+		remove_file(store, name);
 		slot->made = false;
 	}
 	pawl__slots_tidy(store);

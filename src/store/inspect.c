@@ -101,6 +101,13 @@ static int page_slot(struct pawl_store *store, struct page *page, struct slot *s
 	return error == -ENOENT || error == -EBADMSG ? 0 : error; /* damage, found by others */
 }
 
+/* Whether a task of the slot can be on the page: also one that is due when the last of the page is, with a lower id. */
+static bool may_fit(const struct page *page, const struct slot *slot)
+{
+	return slot->size > slot->opened && slot->end >= page->from &&
+	       (page->count < page->max || slot->first_due <= page->tasks[page->count - 1].due_ns);
+}
+
 /* Slots are removed only by a checkpoint, and found by their serials. */
 static int page_slots(struct pawl_store *store, struct page *page)
 {
@@ -110,9 +117,7 @@ static int page_slots(struct pawl_store *store, struct page *page)
 
 	while (!error && (slot = pawl__slot_from(store, serial)) != NULL) {
 		serial = slot->serial + 1;
-		if (slot->size > slot->opened && slot->end >= page->from &&
-		    fits(page, slot->first_due > page->from ? slot->first_due : page->from,
-		         UINT64_MAX))
+		if (may_fit(page, slot))
 			error = page_slot(store, page, slot);
 	}
 	return error;
