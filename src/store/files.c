@@ -2,7 +2,7 @@
 /*
  * The file thread: slots open in time, and memory stays within its bound.
  *
- *	below a half of options.memory     slots open into memory; if one is too large, into finer slots
+ *	below a half of options.memory     slots open into memory; one of more than a quarter, into finer slots
  *	above three quarters               that waits
  *	above seven eighths                the tasks that are due last move out again
  *
@@ -171,6 +171,18 @@ static int open_slice(struct pawl_store *store, struct slot *slot, unsigned leve
 	return error;
 }
 
+/*
+ * The memory that its tasks would take, also those that were opened before. So the answer is the same for each slice: if
+ * the first ones went to finer slots and the others into memory, these would be in the way of those that are due first.
+ */
+static uint64_t memory_of(const struct slot *slot)
+{
+	uint64_t unread = slot->size - slot->opened;
+	uint64_t need = unread + slot->records * pawl__task_bytes(0);
+
+	return need / (unread / 1024 + 1) * (slot->size / 1024 + 1);
+}
+
 /* The level down to which the tasks of the slot go, NEAR: into memory; or the slot waits. */
 enum { WAITS = 254 };
 static unsigned target(const struct pawl_store *store, const struct slot *slot, uint64_t soon)
@@ -188,11 +200,7 @@ static unsigned target(const struct pawl_store *store, const struct slot *slot, 
 		return WAITS;
 	if (slot->level > FINEST)
 		return FINEST;
-	if (slot->level == 0 ||
-	    store->stats.memory_bytes + unread + slot->records * pawl__task_bytes(0) <=
-	            eighths(store, 6))
-		return NEAR;
-	return slot->level - 1;
+	return slot->level == 0 || memory_of(slot) <= eighths(store, 2) ? NEAR : slot->level - 1;
 }
 
 /* Of the slots that can be opened, that with the first task; of several, the coarsest. */
@@ -286,20 +294,22 @@ static bool evict_one(struct pawl_timer *timer, void *arg)
 	return ++eviction->moved < EVICTED_AT_ONCE;
 }
 
-/* Move out what is due after the end of the near tasks, or bring that end nearer. Returns whether it did something. */
+/* Move out all that is due after the end of the near tasks, or bring that end nearer: what waits in a slot for memory
+ * must not be due before what has the memory. Returns whether it did something. */
 static bool evict(struct pawl_store *store, uint64_t now, size_t limit)
 {
 	struct eviction eviction = {store, NULL, 0};
 
-	if (store->stats.memory_bytes <= limit ||
+	if ((store->stats.memory_bytes <= limit && !store->evicting) ||
 	    pawl__log_room(store, OPEN_ROOM + EVICTED_AT_ONCE * 22, FOR_FILES))
 		return false;
 	eviction.log = pawl__log_begin(store);
 	pawl_wheel_each(store->wheel, evict_one, &eviction);
 	pawl__log_end(store);
+	store->evicting = eviction.moved == EVICTED_AT_ONCE;
 	if (eviction.moved)
 		return true;
-	if (store->near_until <= now + store->unit)
+	if (store->stats.memory_bytes <= limit || store->near_until <= now + store->unit)
 		return false;
 	store->near_until = now + (store->near_until - now) / 2;
 	return true;

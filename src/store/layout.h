@@ -228,6 +228,7 @@ struct pawl_store {
 	uint64_t sleeps_until; /* the clock thread, by the wall clock; 0: it is awake */
 	uint64_t files_at;     /* when the next slot opens, by the wall clock */
 	bool crowded;          /* slots wait for memory */
+	bool evicting;         /* tasks beyond near_until are being moved out of memory */
 	struct runner *arming; /* of attachments: to be armed by the clock thread */
 	bool starved;          /* one could not be armed */
 	bool files_wanted, threads;

@@ -54,7 +54,7 @@ static struct pawl_store_stats stats(void)
 	return stats;
 }
 
-/* Put n tasks, due at from and, evenly, up to `span` later. */
+/* Put n tasks, due at from and, evenly and in a mixed order, up to `span` later. */
 static void put_many(uint64_t n, uint64_t from, uint64_t span, uint64_t *ids)
 {
 	struct pawl_store_change changes[BATCH];
@@ -64,7 +64,7 @@ static void put_many(uint64_t n, uint64_t from, uint64_t span, uint64_t *ids)
 			changes[i] =
 			        (struct pawl_store_change){.verb = PAWL_STORE_PUT,
 			                                   .queue = "q",
-			                                   .at_ns = from + span / n * (done + i),
+			                                   .at_ns = from + span / n * ((done + i) * 7919 % n),
 			                                   .payload = "some payload",
 			                                   .size = 12};
 		EXPECT_EQ(pawl_store_commit(store, changes, BATCH), 0);
@@ -161,6 +161,29 @@ static void a_task_that_is_due_sooner_gets_memory(void)
 	EXPECT_EQ(pawl_store_ack(store, &task), 0);
 	pass(10 * PAWL_MINUTE);
 	EXPECT_EQ(drain(), 20000);
+	pawl_store_close(store);
+}
+
+/* Each slot is larger than the memory; what is due in it first comes first. */
+static void a_worker_that_keeps_up_gets_each_task_in_time(void)
+{
+	struct pawl_store_task task;
+	uint64_t late = 0, taken = 0;
+
+	begin();
+	put_many(60000, START, 4 * PAWL_HOUR, NULL);
+	for (unsigned i = 0; i < 4 * 360 + 1; i++) {
+		while (pawl_store_take(store, "q", PAWL_HOUR, 0, &task, 1) == 1) {
+			uint64_t by = pawl_store_now(store) - task.due_ns;
+
+			late = by > late ? by : late;
+			taken++;
+			EXPECT_EQ(pawl_store_ack(store, &task), 0);
+		}
+		pass(10 * PAWL_SECOND);
+	}
+	EXPECT_EQ(taken, 60000);
+	EXPECT(late <= 10 * PAWL_SECOND);
 	pawl_store_close(store);
 }
 
@@ -289,6 +312,7 @@ int main(void)
 	        TEST(tasks_of_one_nanosecond_are_opened_in_parts),
 	        TEST(a_backlog_that_nobody_takes_is_kept_in_files),
 	        TEST(a_task_that_is_due_sooner_gets_memory),
+	        TEST(a_worker_that_keeps_up_gets_each_task_in_time),
 	        TEST(a_year_of_hourly_puts_leaves_no_file_behind),
 	        TEST(cancelled_far_tasks_free_their_space),
 	        TEST(ten_thousand_queues_have_their_tasks),
