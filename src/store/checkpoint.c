@@ -85,11 +85,12 @@ static void image_chunk(struct pawl_store *store, uint32_t serial, uint32_t numb
 	image_end(store);
 }
 
-/* Its place, its file as it is now, and its bits. */
+/* Its place, its file as it is now, and its bits. A slot that a refused commit has made, and no record has, is left
+ * out: its first put must record it, in case this checkpoint is never finished. */
 static void image_slot(struct pawl_store *store, struct slot *slot)
 {
 	slot->retired = slot->opened == slot->size && slot->size > FILE_HEADER;
-	if (image_begin(store, 22 + 41))
+	if (!slot->logged || image_begin(store, 22 + 41))
 		return;
 	slot->logged = false;
 	pawl__write_slot(&store->image, slot);

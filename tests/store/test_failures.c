@@ -265,6 +265,37 @@ static void a_full_disk_refuses_puts_and_takes_acks(void)
 	sim_free(&disk);
 }
 
+/* A refused commit makes a slot, a checkpoint without space has it, and a put goes there. */
+static void a_slot_of_a_refused_commit_is_recorded_by_its_first_put(void)
+{
+	struct pawl_store_change changes[2] = {
+	        {.verb = PAWL_STORE_PUT, .queue = "q", .at_ns = START + 100 * PAWL_HOUR},
+	        {.verb = PAWL_STORE_CANCEL, .id = UINT64_C(1) << 62},
+	};
+	struct pawl_store_stats stats;
+	int error;
+
+	begin();
+	EXPECT_EQ(open_store(false), 0);
+	EXPECT_EQ(pawl_store_commit(store, changes, 2), -ENOENT);
+	disk.space = (256 << 10) + 64; /* the next log, and the header of checkpoint.new */
+	store->want_checkpoint = true;
+	pass(0);
+	EXPECT(store->no_space);
+	EXPECT_EQ(put(0, 100 * PAWL_HOUR), 0);
+	pawl_store_close(store);
+	disk.space = UINT64_MAX;
+	error = open_store(false);
+	EXPECT_EQ(error, 0);
+	EXPECT_STR(problem, "");
+	if (!error) {
+		pawl_store_get_stats(store, &stats, sizeof(stats));
+		EXPECT_EQ(stats.pending, 1);
+		pawl_store_close(store);
+	}
+	sim_free(&disk);
+}
+
 static bool everything(size_t doubt, void *arg)
 {
 	(void)doubt;
@@ -414,6 +445,7 @@ int main(void)
 	        TEST(an_open_that_fails_at_any_call_leaves_the_store_as_it_was),
 	        TEST(a_sync_that_failed_is_final),
 	        TEST(a_full_disk_refuses_puts_and_takes_acks),
+	        TEST(a_slot_of_a_refused_commit_is_recorded_by_its_first_put),
 	        TEST(a_flipped_bit_is_found_wherever_it_is),
 	        TEST(a_file_that_vanished_is_named),
 	        TEST(a_later_format_is_refused),
