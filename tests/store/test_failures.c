@@ -382,6 +382,23 @@ static void a_flipped_bit_is_found_wherever_it_is(void)
 	sim_free(&whole);
 }
 
+/* A commit that a later one knows as synced was whole once: it is not the end of the log. */
+static void a_damaged_commit_before_a_later_one_is_named(void)
+{
+	struct sim_file *log;
+
+	begin();
+	EXPECT_EQ(open_store(false), 0);
+	for (size_t i = 0; i < 3; i++)
+		EXPECT_EQ(put(i, 0), 0);
+	log = sim_find(&disk, "log.1");
+	pawl_store_close(store);
+	log->data[FILE_HEADER + FRAME_HEADER + 12] ^= 1;
+	EXPECT_EQ(open_store(false), -EBADMSG);
+	EXPECT_STR(problem, "log.1, offset 32: a damaged commit");
+	sim_free(&disk);
+}
+
 static void a_file_that_vanished_is_named(void)
 {
 	struct sim_disk whole;
@@ -447,6 +464,7 @@ int main(void)
 	        TEST(a_full_disk_refuses_puts_and_takes_acks),
 	        TEST(a_slot_of_a_refused_commit_is_recorded_by_its_first_put),
 	        TEST(a_flipped_bit_is_found_wherever_it_is),
+	        TEST(a_damaged_commit_before_a_later_one_is_named),
 	        TEST(a_file_that_vanished_is_named),
 	        TEST(a_later_format_is_refused),
 	        TEST(a_file_of_another_store_is_damage),
