@@ -562,6 +562,40 @@ static void a_compacted_slot_keeps_its_tasks(void)
 	end();
 }
 
+/* Tasks of one instant, more than memory takes: their slot is opened a part at a time, also over restarts. */
+static void a_slot_that_is_opened_in_part_keeps_the_rest(void)
+{
+	static char payload[200];
+	struct pawl_store_task task;
+	size_t taken = 0;
+	int got;
+
+	begin();
+	for (int i = 0; i < 2000; i++)
+		EXPECT_EQ(pawl_store_put_at(store, "q", START + 100 * PAWL_HOUR, payload,
+		                            sizeof(payload), NULL),
+		          0);
+	pass(100 * PAWL_HOUR);
+	EXPECT(stats().in_memory > 0 && stats().in_memory < 2000);
+	reopen();
+	reopen();
+	do {
+		got = pawl_store_take(store, "q", PAWL_MINUTE, 0, &task, 1);
+		if (got == 1) {
+			EXPECT_EQ(task.tries, 1);
+			EXPECT_EQ(pawl_store_ack(store, &task), 0);
+			taken++;
+		}
+		pass(0);
+	} while (got == 1);
+	EXPECT_EQ(taken, 2000);
+	EXPECT_EQ(stats().pending, 0);
+	reopen();
+	EXPECT_EQ(stats().acked, 2000);
+	EXPECT_EQ(stats().put, 2000);
+	end();
+}
+
 static void fences_grow_over_restarts(void)
 {
 	struct pawl_store_task task;
@@ -732,6 +766,7 @@ int main(void)
 	        TEST(the_end_of_time_is_a_time),
 	        TEST(near_tasks_are_in_memory_and_far_ones_are_not),
 	        TEST(a_compacted_slot_keeps_its_tasks),
+	        TEST(a_slot_that_is_opened_in_part_keeps_the_rest),
 	        TEST(fences_grow_over_restarts),
 	        TEST(ids_are_not_given_out_again),
 	        TEST(next_says_when_something_is_due),

@@ -318,7 +318,7 @@ static void do_checkpoint(struct script *script, struct model *model)
 	size_t number = script->done;
 
 	if (script->done + 3 <= OPERATIONS) {
-		script->meanwhile = random_below(&script->random, 6);
+		script->meanwhile = random_below(&script->random, 3);
 		script->disk.meanwhile = meanwhile;
 		script->disk.meanwhile_arg = script;
 	}
