@@ -188,10 +188,14 @@ static int allocate_file(struct disk *disk, int file, uint64_t size)
 
 static int sync_file(struct disk *disk, int file)
 {
-	int error = fails(sim_of(disk));
+	struct sim_disk *sim = sim_of(disk);
+	int error;
 
+	if (sim->meanwhile)
+		sim->meanwhile(sim->meanwhile_arg);
+	error = fails(sim);
 	if (!error)
-		note(sim_of(disk), SIM_SYNC, file);
+		note(sim, SIM_SYNC, file);
 	return error;
 }
 

@@ -54,6 +54,10 @@ struct sim_disk {
 	int fail_with;
 	bool fail_on; /* also all calls after it */
 	bool reads;   /* reads count as calls, too */
+
+	/* NULL, or called before each sync: no store syncs under its mutex, so it may use the store. */
+	void (*meanwhile)(void *arg);
+	void *meanwhile_arg;
 };
 
 void sim_init(struct sim_disk *sim);

@@ -545,6 +545,80 @@ static void the_end_of_time_is_a_time(void)
 	end();
 }
 
+static void near_tasks_are_in_memory_and_far_ones_are_not(void)
+{
+	begin();
+	put("near", PAWL_MINUTE);
+	put("near", 9 * PAWL_MINUTE);
+	EXPECT_EQ(stats().in_memory, 2);
+	put("far", 21 * PAWL_MINUTE);
+	EXPECT_EQ(stats().in_memory, 2);
+	end();
+}
+
+/* A slot of which most tasks are cancelled is written anew, and the rest of them are still there. */
+static void a_compacted_slot_keeps_its_tasks(void)
+{
+	static uint64_t ids[6000];
+	struct pawl_store_task task;
+	size_t left = 0;
+
+	begin();
+	for (size_t i = 0; i < 6000; i++)
+		ids[i] = put("x", 100 * PAWL_HOUR);
+	for (size_t i = 0; i < 6000; i++)
+		if (i % 4)
+			EXPECT_EQ(pawl_store_cancel(store, ids[i]), 0);
+	pass(PAWL_SECOND);
+	EXPECT_EQ(stats().moved, 1500);
+	reopen();
+	EXPECT_EQ(stats().pending, 1500);
+	for (int i = 0; i < 10; i++)
+		pass(10 * PAWL_HOUR);
+	while (pawl_store_take(store, "q", PAWL_MINUTE, 0, &task, 1) == 1) {
+		EXPECT_EQ(pawl_store_ack(store, &task), 0);
+		left++;
+		if (left % 100 == 0)
+			pass(0);
+	}
+	EXPECT_EQ(left, 1500);
+	end();
+}
+
+/* Tasks of one instant, more than memory takes: their slot is opened a part at a time, also over restarts. */
+static void a_slot_that_is_opened_in_part_keeps_the_rest(void)
+{
+	static char payload[200];
+	struct pawl_store_task task;
+	size_t taken = 0;
+	int got;
+
+	begin();
+	for (int i = 0; i < 2000; i++)
+		EXPECT_EQ(pawl_store_put_at(store, "q", START + 100 * PAWL_HOUR, payload,
+		                            sizeof(payload), NULL),
+		          0);
+	pass(100 * PAWL_HOUR);
+	EXPECT(stats().in_memory > 0 && stats().in_memory < 2000);
+	reopen();
+	reopen();
+	do {
+		got = pawl_store_take(store, "q", PAWL_MINUTE, 0, &task, 1);
+		if (got == 1) {
+			EXPECT_EQ(task.tries, 1);
+			EXPECT_EQ(pawl_store_ack(store, &task), 0);
+			taken++;
+		}
+		pass(0);
+	} while (got == 1);
+	EXPECT_EQ(taken, 2000);
+	EXPECT_EQ(stats().pending, 0);
+	reopen();
+	EXPECT_EQ(stats().acked, 2000);
+	EXPECT_EQ(stats().put, 2000);
+	end();
+}
+
 static void fences_grow_over_restarts(void)
 {
 	struct pawl_store_task task;
@@ -714,6 +788,9 @@ int main(void)
 	        TEST(no_task_is_early_when_the_clock_is_set_back),
 	        TEST(a_clock_set_forward_makes_far_tasks_due),
 	        TEST(the_end_of_time_is_a_time),
+	        TEST(near_tasks_are_in_memory_and_far_ones_are_not),
+	        TEST(a_compacted_slot_keeps_its_tasks),
+	        TEST(a_slot_that_is_opened_in_part_keeps_the_rest),
 	        TEST(fences_grow_over_restarts),
 	        TEST(ids_are_not_given_out_again),
 	        TEST(next_says_when_something_is_due),

@@ -3,7 +3,8 @@
  * Every crash of small scripts. A script of random operations runs on a simulated disk. Then, after each step of the
  * disk, every state in which a crash may leave it is built (all of them where there are at most DOUBTS doubts, some by
  * chance beyond), the store is opened on it, and must be as it was after some of the operations: not fewer than those
- * that were safe, not more than those that had begun. What is due then is given out, and nothing else.
+ * that were safe, not more than those that had begun. What is due then is given out, and nothing else, with a fence
+ * above all that were given out before. Some operations run in the midst of a checkpoint.
  *
  * A seed repeats a script: test_store_crash --seed N. With --trace it says what happens.
  */
@@ -33,8 +34,10 @@ struct model {
 	struct entry tasks[TASKS];
 	size_t count;
 	uint64_t now;
-	bool safe;    /* the operation is on the disk when it returns */
-	size_t steps; /* of the disk, when the operation had returned */
+	bool safe;      /* the operation and all before it are on the disk when it returns */
+	bool tried;     /* since the last commit a task was taken, which no sync is owed */
+	uint64_t fence; /* the last one given out */
+	size_t steps;   /* of the disk, when the operation had returned */
 };
 
 struct script {
@@ -43,6 +46,9 @@ struct script {
 	struct pawl_clock_manual clock;
 	struct pawl_store *store;
 	struct model after[OPERATIONS + 1]; /* after so many operations */
+	size_t done;                        /* operations */
+	uint64_t fence;                     /* given out before the crash */
+	uint64_t meanwhile; /* a checkpoint syncs so often before the next operation begins */
 	uint64_t sync_ns;
 	struct pawl_store_task held[TASKS]; /* by the task's number; id 0: not held */
 };
@@ -103,6 +109,12 @@ static size_t some_task(struct script *script, struct model *model, bool dead, b
 	return SIZE_MAX;
 }
 
+static void committed(const struct script *script, struct model *model)
+{
+	model->safe = script->sync_ns == 0;
+	model->tried = false;
+}
+
 static void do_put(struct script *script, struct model *model)
 {
 	struct entry *entry = &model->tasks[model->count];
@@ -116,7 +128,7 @@ static void do_put(struct script *script, struct model *model)
 	                            payload, size, &entry->id),
 	          0);
 	model->count++;
-	model->safe = true;
+	committed(script, model);
 }
 
 static void do_take(struct script *script, struct model *model)
@@ -131,6 +143,9 @@ static void do_take(struct script *script, struct model *model)
 			EXPECT(!model->tasks[i].gone && !model->tasks[i].dead);
 			EXPECT(model->tasks[i].due <= model->now);
 			EXPECT_EQ(task.tries, ++model->tasks[i].tries);
+			EXPECT(task.fence > model->fence);
+			model->fence = task.fence;
+			model->tried = true;
 			script->held[i] = task;
 			return;
 		}
@@ -146,7 +161,7 @@ static void end_lease(struct script *script, struct model *model, unsigned how)
 	if (at == SIZE_MAX)
 		return;
 	entry = &model->tasks[at];
-	model->safe = true;
+	committed(script, model);
 	if (how == 0) {
 		EXPECT_EQ(pawl_store_ack(script->store, &script->held[at]), 0);
 		entry->gone = true;
@@ -166,7 +181,8 @@ static void do_cancel(struct script *script, struct model *model)
 	if (at == SIZE_MAX)
 		return;
 	EXPECT_EQ(pawl_store_cancel(script->store, model->tasks[at].id), 0);
-	model->tasks[at].gone = model->safe = true;
+	model->tasks[at].gone = true;
+	committed(script, model);
 }
 
 static void do_dead(struct script *script, struct model *model)
@@ -178,7 +194,7 @@ static void do_dead(struct script *script, struct model *model)
 	if (at == SIZE_MAX)
 		return;
 	entry = &model->tasks[at];
-	model->safe = true;
+	committed(script, model);
 	if (random_below(&script->random, 2)) {
 		EXPECT_EQ(pawl_store_drop(script->store, entry->id), 0);
 		entry->gone = true;
@@ -218,7 +234,7 @@ static void do_several(struct script *script, struct model *model)
 	EXPECT_EQ(pawl_store_commit(script->store, changes, n), 0);
 	model->tasks[model->count++].id = changes[0].id;
 	model->tasks[model->count++].id = changes[1].id;
-	model->safe = true;
+	committed(script, model);
 }
 
 /* A commit of which one change is refused changes nothing. */
@@ -235,12 +251,6 @@ static void do_refused(struct script *script, const struct model *model)
 	EXPECT_EQ(pawl_store_commit(script->store, changes, 3), -ENOENT);
 }
 
-static void do_checkpoint(struct script *script)
-{
-	script->store->want_checkpoint = true;
-	pawl_store_poll(script->store);
-}
-
 static void do_time(struct script *script, struct model *model)
 {
 	uint64_t delay = some_delay(&script->random);
@@ -248,13 +258,13 @@ static void do_time(struct script *script, struct model *model)
 	pawl_clock_manual_advance(&script->clock, delay);
 	model->now += delay;
 	pawl_store_poll(script->store);
+	model->safe = delay >= script->sync_ns && !model->tried;
 }
 
-static void do_operation(struct script *script, struct model *model)
+static void do_change(struct script *script, struct model *model)
 {
-	uint64_t kind = random_below(&script->random, 17);
+	uint64_t kind = random_below(&script->random, 14);
 
-	model->safe = false;
 	if (kind < 4)
 		do_put(script, model);
 	else if (kind < 7)
@@ -267,14 +277,73 @@ static void do_operation(struct script *script, struct model *model)
 		do_dead(script, model);
 	else if (kind == 12)
 		do_several(script, model);
-	else if (kind == 13)
-		do_checkpoint(script);
-	else if (kind == 14)
+	else
 		do_refused(script, model);
+	if (trace)
+		printf("  change of kind %d, %zu tasks\n", (int)kind, model->count);
+}
+
+static struct model *begin_operation(struct script *script)
+{
+	struct model *model = &script->after[script->done + 1];
+
+	*model = script->after[script->done];
+	model->safe = false;
+	return model;
+}
+
+static void end_operation(struct script *script)
+{
+	script->after[++script->done].steps = script->disk.step_count;
+}
+
+/* The checkpoint syncs a file: the next operation begins and ends, and the checkpoint goes on. A commit waits for a
+ * thread that has the log, so not while that is the checkpoint. */
+static void meanwhile(void *arg)
+{
+	struct script *script = arg;
+
+	if (script->store->log.busy || script->meanwhile-- > 0)
+		return;
+	script->disk.meanwhile = NULL;
+	end_operation(script);
+	if (trace)
+		printf("  in the midst of a checkpoint:\n");
+	do_change(script, begin_operation(script));
+	end_operation(script);
+}
+
+static void do_checkpoint(struct script *script, struct model *model)
+{
+	size_t number = script->done;
+
+	if (script->done + 3 <= OPERATIONS) {
+		script->meanwhile = random_below(&script->random, 3);
+		script->disk.meanwhile = meanwhile;
+		script->disk.meanwhile_arg = script;
+	}
+	script->store->want_checkpoint = true;
+	pawl_store_poll(script->store);
+	script->disk.meanwhile = NULL;
+	model->safe = script->done == number;
+	if (trace)
+		printf("  checkpoint\n");
+}
+
+static void do_operation(struct script *script)
+{
+	size_t number = script->done;
+	struct model *model = begin_operation(script);
+	uint64_t kind = random_below(&script->random, 17);
+
+	if (kind < 13)
+		do_change(script, model);
+	else if (kind < 15)
+		do_checkpoint(script, model);
 	else
 		do_time(script, model);
-	if (trace)
-		printf("  operation of kind %d, %zu tasks\n", (int)kind, model->count);
+	if (script->done == number)
+		end_operation(script);
 }
 
 /* Whether the listed task is as the model says. */
@@ -320,8 +389,8 @@ static void describe(const struct model *model, const struct pawl_store_task *ta
 		       tasks[k].due_ns - START, tasks[k].tries, tasks[k].reason ? " dead" : "");
 }
 
-/* What is due is given out, once, and nothing else. */
-static bool gives_out(struct pawl_store *store, const struct model *model)
+/* What is due is given out, once, and nothing else; with a fence above this one. */
+static bool gives_out(struct pawl_store *store, const struct model *model, uint64_t fence)
 {
 	static const char *const queues[] = {"odd", "even"};
 	struct pawl_store_task tasks[TASKS];
@@ -337,7 +406,7 @@ static bool gives_out(struct pawl_store *store, const struct model *model)
 			return false;
 		due -= (size_t)got;
 		while (got-- > 0) {
-			if (tasks[got].due_ns > model->now)
+			if (tasks[got].due_ns > model->now || tasks[got].fence <= fence)
 				return false;
 			pawl_store_release(store, &tasks[got]);
 		}
@@ -375,7 +444,7 @@ static int state_of(struct script *script, struct sim_disk *disk, size_t low, si
 		struct model model = script->after[found];
 
 		model.now = script->after[high].now;
-		if (!gives_out(store, &model)) {
+		if (!gives_out(store, &model, script->fence)) {
 			printf("    what is due is not given out\n");
 			found = -1;
 		}
@@ -470,9 +539,11 @@ static bool crash_at(struct script *script, uint64_t seed, size_t step)
 
 	while (high < OPERATIONS && script->after[high].steps < step)
 		high++;
-	for (size_t i = 1; i <= OPERATIONS && script->after[i].steps <= step; i++)
-		if (script->after[i].safe && script->sync_ns == 0)
+	for (size_t i = 1; i <= high && script->after[i].steps <= step; i++)
+		if (script->after[i].safe)
 			low = i;
+	for (size_t i = 0; i <= OPERATIONS && script->after[i].steps <= step; i++)
+		script->fence = script->after[i].fence;
 	steps_seen++;
 	if (doubts <= DOUBTS) {
 		whole_steps++;
@@ -505,6 +576,7 @@ static bool kill_at(struct script *script, size_t operation)
 	struct sim_disk disk;
 	int state;
 
+	script->fence = script->after[operation].fence;
 	sim_crash(&script->disk, script->after[operation].steps, all, NULL, &disk);
 	state = state_of(script, &disk, operation, operation);
 	sim_free(&disk);
@@ -528,11 +600,8 @@ static bool run(uint64_t seed)
 	sim_init(&script.disk);
 	EXPECT_EQ(pawl__store_open_on(&script.store, &script.disk.disk, &options), 0);
 	script.after[0].steps = script.disk.step_count;
-	for (size_t i = 0; i < OPERATIONS; i++) {
-		script.after[i + 1] = script.after[i];
-		do_operation(&script, &script.after[i + 1]);
-		script.after[i + 1].steps = script.disk.step_count;
-	}
+	while (script.done < OPERATIONS)
+		do_operation(&script);
 	for (size_t i = 0; i < TASKS; i++)
 		if (script.held[i].fence)
 			pawl_store_release(script.store, &script.held[i]);

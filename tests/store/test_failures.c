@@ -297,6 +297,37 @@ static void a_full_disk_refuses_puts_and_takes_acks(void)
 	sim_free(&disk);
 }
 
+/* A refused commit makes a slot, a checkpoint without space has it, and a put goes there. */
+static void a_slot_of_a_refused_commit_is_recorded_by_its_first_put(void)
+{
+	struct pawl_store_change changes[2] = {
+	        {.verb = PAWL_STORE_PUT, .queue = "q", .at_ns = START + 100 * PAWL_HOUR},
+	        {.verb = PAWL_STORE_CANCEL, .id = UINT64_C(1) << 62},
+	};
+	struct pawl_store_stats stats;
+	int error;
+
+	begin();
+	EXPECT_EQ(open_store(false), 0);
+	EXPECT_EQ(pawl_store_commit(store, changes, 2), -ENOENT);
+	disk.space = (256 << 10) + 64; /* the next log, and the header of checkpoint.new */
+	store->want_checkpoint = true;
+	pass(0);
+	EXPECT(store->no_space);
+	EXPECT_EQ(put(0, 100 * PAWL_HOUR), 0);
+	pawl_store_close(store);
+	disk.space = UINT64_MAX;
+	error = open_store(false);
+	EXPECT_EQ(error, 0);
+	EXPECT_STR(problem, "");
+	if (!error) {
+		pawl_store_get_stats(store, &stats, sizeof(stats));
+		EXPECT_EQ(stats.pending, 1);
+		pawl_store_close(store);
+	}
+	sim_free(&disk);
+}
+
 static bool everything(size_t doubt, void *arg)
 {
 	(void)doubt;
@@ -383,6 +414,23 @@ static void a_flipped_bit_is_found_wherever_it_is(void)
 	sim_free(&whole);
 }
 
+/* A commit that a later one knows as synced was whole once: it is not the end of the log. */
+static void a_damaged_commit_before_a_later_one_is_named(void)
+{
+	struct sim_file *log;
+
+	begin();
+	EXPECT_EQ(open_store(false), 0);
+	for (size_t i = 0; i < 3; i++)
+		EXPECT_EQ(put(i, 0), 0);
+	log = sim_find(&disk, "log.1");
+	pawl_store_close(store);
+	log->data[FILE_HEADER + FRAME_HEADER + 12] ^= 1;
+	EXPECT_EQ(open_store(false), -EBADMSG);
+	EXPECT_STR(problem, "log.1, offset 32: a damaged commit");
+	sim_free(&disk);
+}
+
 static void a_file_that_vanished_is_named(void)
 {
 	struct sim_disk whole;
@@ -447,7 +495,9 @@ int main(void)
 	        TEST(a_sync_that_failed_is_final),
 	        TEST(a_put_after_a_refused_one_and_a_failed_checkpoint_survives),
 	        TEST(a_full_disk_refuses_puts_and_takes_acks),
+	        TEST(a_slot_of_a_refused_commit_is_recorded_by_its_first_put),
 	        TEST(a_flipped_bit_is_found_wherever_it_is),
+	        TEST(a_damaged_commit_before_a_later_one_is_named),
 	        TEST(a_file_that_vanished_is_named),
 	        TEST(a_later_format_is_refused),
 	        TEST(a_file_of_another_store_is_damage),
