@@ -612,6 +612,18 @@ SCENARIO(put_and_checkpoint_against_crash, FEWER)
 	expect_files(&disk, 3, 3);
 }
 
+/* A checkpoint begins the next log while threads write to the last one. */
+SCENARIO(two_puts_against_checkpoint, FEWER)
+{
+	open_store(BY_POLL);
+	want_checkpoint();
+	start(put_one, NULL);
+	start(put_two, NULL);
+	start(poll_store, NULL);
+	join_all();
+	end_with(2);
+}
+
 /* A task ends while a checkpoint writes it. */
 SCENARIO(cancel_against_checkpoint, FEWER)
 {
