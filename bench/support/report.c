@@ -115,9 +115,24 @@ static bool has_figures(const struct row *row, size_t first, size_t end)
 	return false;
 }
 
+/* At least LABEL_WIDTH. */
+static int label_width(void)
+{
+	size_t width = LABEL_WIDTH;
+
+	for (size_t i = 0; i < row_count; i++) {
+		size_t length = strlen(rows[i].workload) + strlen(", ") + strlen(rows[i].key.unit);
+
+		width = length > width ? length : width;
+	}
+	return (int)width;
+}
+
 static void print_rows(size_t first, size_t end)
 {
-	printf("%-*s", LABEL_WIDTH, "");
+	int width = label_width();
+
+	printf("%-*s", width, "");
 	for (size_t column = first; column < end; column++)
 		printf("%*s", CELL_WIDTH, columns[column]);
 	for (size_t i = 0; i < row_count; i++) {
@@ -125,7 +140,7 @@ static void print_rows(size_t first, size_t end)
 			continue;
 		int length = printf("\n%s, %s", rows[i].workload, rows[i].key.unit) - 1;
 
-		printf("%*s", LABEL_WIDTH - length, "");
+		printf("%*s", width - length, "");
 		for (size_t column = first; column < end; column++)
 			print_cell(&rows[i].cells[column]);
 	}

@@ -7,9 +7,12 @@
  *	pawl-count-instructions               run the scripts
  *	pawl-count-instructions --compiler    print the compiler and flags
  */
+#define _GNU_SOURCE
 #include "../../src/base/random.h"
 
+#include <ftw.h>
 #include <pawl/pawl.h>
+#include <pawl/store.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +23,7 @@
 #endif
 
 enum { TIMERS = 4096, MAX_DELAY = 60000, PUSH_BACK = 5000, EMPTY_ADVANCES = 4096, PAIRS = 4096 };
+enum { STORED = 4096, PAYLOAD = 64, TAKEN_AT_ONCE = 64 };
 
 /* A script is a function that callgrind can find by its name: neither inlined nor cloned. */
 #ifdef __clang__
@@ -163,6 +167,61 @@ static void play_service(void)
 	pawl_service_close(service, NULL);
 }
 
+/* Of the store without the kernel's part. Each put is a commit; most go to slots. */
+SCRIPT script_store_put(struct pawl_store *store)
+{
+	static const char payload[PAYLOAD];
+
+	for (uint64_t i = 0; i < STORED; i++)
+		if (pawl_store_put(store, "jobs", i * 7919 % STORED * 20 * PAWL_SECOND, payload,
+		                   PAYLOAD, NULL) != 0)
+			abort();
+}
+
+/* Tasks that are due and in memory. Each ack is a commit. */
+SCRIPT script_store_take(struct pawl_store *store)
+{
+	struct pawl_store_task tasks[TAKEN_AT_ONCE];
+
+	for (size_t i = 0; i < STORED; i += TAKEN_AT_ONCE) {
+		if (pawl_store_take(store, "near", PAWL_HOUR, 0, tasks, TAKEN_AT_ONCE) !=
+		    TAKEN_AT_ONCE)
+			abort();
+		for (size_t j = 0; j < TAKEN_AT_ONCE; j++)
+			if (pawl_store_ack(store, &tasks[j]) != 0)
+				abort();
+	}
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+	(void)status;
+	(void)type;
+	(void)walk;
+	return remove(path);
+}
+
+static void play_store(void)
+{
+	struct pawl_clock_manual clock;
+	struct pawl_store_options options = {
+	        .sync_ns = PAWL_NEVER, .clock = &clock.clock, .manual = true};
+	char directory[] = "/tmp/pawl-count.XXXXXX", payload[PAYLOAD] = "";
+	struct pawl_store *store;
+
+	pawl_clock_manual_init(&clock);
+	if (!mkdtemp(directory) || pawl_store_open(&store, directory, &options) != 0)
+		abort();
+	script_store_put(store);
+	for (uint64_t i = 0; i < STORED; i++)
+		if (pawl_store_put(store, "near", i * PAWL_MS, payload, PAYLOAD, NULL) != 0)
+			abort();
+	pawl_clock_manual_advance(&clock, STORED * PAWL_MS);
+	script_store_take(store);
+	pawl_store_close(store);
+	nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 #ifdef __clang__
 #define COMPILER __VERSION__
 #else
@@ -185,5 +244,6 @@ int main(int argc, char **argv)
 	play(8, &(struct scripts){script_arm_8, script_arm_idle_8, script_touch_8, script_cancel_8,
 	                          script_advance_8, script_expire_8});
 	play_service();
+	play_store();
 	return 0;
 }
