@@ -311,7 +311,7 @@ int pawl__store_checkpoint(struct pawl_store *store)
 	int error = checkpoint(store);
 
 	mutex_assert_held(&store->mutex);
-	store->no_space = error == -ENOSPC;
+	store->no_room = error == -ENOSPC || error == -ENOMEM ? error : 0;
 	if (!error) {
 		store->want_checkpoint = false;
 		store->stats.checkpoints++;

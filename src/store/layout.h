@@ -220,7 +220,8 @@ struct pawl_store {
 	uint32_t image_seed;
 	uint64_t image_frames;
 	int image_error;
-	bool want_checkpoint, no_space;
+	bool want_checkpoint;
+	int no_room; /* the last one found no space, or no memory: its error; or 0 */
 
 	/* Time and threads. */
 	struct pawl_clock *clock;

@@ -63,8 +63,8 @@ int pawl__log_room(struct pawl_store *store, size_t size, enum use use)
 			return -EAGAIN;
 		if (store->options.manual && !store->filing)
 			checkpoint(store);
-		if (store->no_space)
-			return -ENOSPC;
+		if (store->no_room)
+			return store->no_room;
 		if (!store->options.manual)
 			pawl__store_want_files(store);
 		if (!store->options.manual || store->filing)

@@ -61,12 +61,12 @@ static void put_many(uint64_t n, uint64_t from, uint64_t span, uint64_t *ids)
 
 	for (uint64_t done = 0; done < n; done += BATCH) {
 		for (uint64_t i = 0; i < BATCH; i++)
-			changes[i] =
-			        (struct pawl_store_change){.verb = PAWL_STORE_PUT,
-			                                   .queue = "q",
-			                                   .at_ns = from + span / n * ((done + i) * 7919 % n),
-			                                   .payload = "some payload",
-			                                   .size = 12};
+			changes[i] = (struct pawl_store_change){
+			        .verb = PAWL_STORE_PUT,
+			        .queue = "q",
+			        .at_ns = from + span / n * ((done + i) * 7919 % n),
+			        .payload = "some payload",
+			        .size = 12};
 		EXPECT_EQ(pawl_store_commit(store, changes, BATCH), 0);
 		for (uint64_t i = 0; ids && i < BATCH; i++)
 			ids[done + i] = changes[i].id;

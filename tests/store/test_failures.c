@@ -313,7 +313,7 @@ static void a_slot_of_a_refused_commit_is_recorded_by_its_first_put(void)
 	disk.space = (256 << 10) + 64; /* the next log, and the header of checkpoint.new */
 	store->want_checkpoint = true;
 	pass(0);
-	EXPECT(store->no_space);
+	EXPECT(store->no_room);
 	EXPECT_EQ(put(0, 100 * PAWL_HOUR), 0);
 	pawl_store_close(store);
 	disk.space = UINT64_MAX;
