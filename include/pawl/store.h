@@ -83,8 +83,8 @@ PAWL_API void pawl_store_stop(struct pawl_store *store);
 PAWL_API void pawl_store_close(struct pawl_store *store);
 
 /* Put a task into a queue, due `delay_ns` from now or at the time `at_ns`. A queue is a name of 1 to 255 bytes, made by
- * its first put and kept. The payload is copied. *id (or NULL) gets the task's id, which never names another task.
- * 0, -EINVAL (a name), -EMSGSIZE (the payload), -ENOSPC, -ENOMEM, -ECANCELED, or the error that stopped the store. */
+ * its first put and kept. The payload is copied. *id (or NULL) gets the task's id. It names no other task, except after
+ * power loss that undid the put. 0, -EINVAL, -EMSGSIZE, -ENOSPC, -ENOMEM, -ECANCELED, or the error that stopped it. */
 PAWL_API int pawl_store_put(struct pawl_store *store, const char *queue, uint64_t delay_ns,
                             const void *payload, size_t size, uint64_t *id);
 PAWL_API int pawl_store_put_at(struct pawl_store *store, const char *queue, uint64_t at_ns,
