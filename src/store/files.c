@@ -332,6 +332,12 @@ static void open_slots(struct pawl_store *store, uint64_t now, uint64_t soon)
 	}
 }
 
+/* The end of this slot of the finest level and the next. */
+static uint64_t two_widths(const struct pawl_store *store, uint64_t now)
+{
+	return saturating_sum(now / width(store) * width(store), 2 * width(store));
+}
+
 /* All that the file thread has to do now. It releases the mutex meanwhile. With options.manual, several threads may
  * poll: if one is at it, the others leave it to that one. */
 void pawl__store_files(struct pawl_store *store)
@@ -342,11 +348,12 @@ void pawl__store_files(struct pawl_store *store)
 	if (store->filing)
 		return;
 	store->filing = true;
+	if (store->near_until < now) /* after an open, or a pause */
+		store->near_until = two_widths(store, now);
 	open_slots(store, now, soon);
 	plan(store, soon);
 	if (!store->crowded && store->stats.memory_bytes < eighths(store, 4))
-		store->near_until =
-		        saturating_sum(now / width(store) * width(store), 2 * width(store));
+		store->near_until = two_widths(store, now);
 	if (store->want_checkpoint && !store->failed && !store->stopped)
 		pawl__store_checkpoint(store);
 	store->filing = false;

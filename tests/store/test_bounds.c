@@ -172,6 +172,8 @@ static void a_worker_that_keeps_up_gets_each_task_in_time(void)
 
 	begin();
 	put_many(60000, START, 4 * PAWL_HOUR, NULL);
+	pawl_store_close(store);
+	open_store();
 	for (unsigned i = 0; i < 4 * 360 + 1; i++) {
 		while (pawl_store_take(store, "q", PAWL_HOUR, 0, &task, 1) == 1) {
 			uint64_t by = pawl_store_now(store) - task.due_ns;
