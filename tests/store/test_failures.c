@@ -8,6 +8,13 @@
 #define START UINT64_C(1700000000000000000)
 #define TASKS 40
 
+/* Which bytes are flipped: the sanitizer makes each open some twenty times slower. */
+#ifdef __SANITIZE_ADDRESS__
+#define STRIDE 19u
+#else
+#define STRIDE 1u
+#endif
+
 static struct sim_disk disk;
 static struct pawl_clock_manual manual;
 static struct pawl_store *store;
@@ -407,7 +414,7 @@ static void a_flipped_bit_is_found_wherever_it_is(void)
 	for (int i = 0; i < whole.name_count; i++) {
 		const struct sim_file *file = sim_find(&whole, whole.names[i].name);
 
-		for (size_t at = 0; at < file->have && !test_failures; at++, bytes++)
+		for (size_t at = 0; at < file->have && !test_failures; at += STRIDE, bytes++)
 			try_damaged(&whole, whole.names[i].name, at, 1 << at % 8);
 	}
 	printf("  %zu bytes of %d files\n", bytes, whole.name_count);
