@@ -77,7 +77,7 @@ struct pawl_store_options {
  * or another -errno of the system. After an error *store is as it was. */
 PAWL_API PAWL_MUST_USE int pawl_store_open(struct pawl_store **store, const char *directory,
                                            const struct pawl_store_options *options);
-/* Refuse every call but close from now on, with -ECANCELED; end the takes that wait. */
+/* Puts, takes, other changes and lists return -ECANCELED from now on. Ends the takes that wait. */
 PAWL_API void pawl_store_stop(struct pawl_store *store);
 /* Stop, sync what is committed, and free the store. No other call may be under way or follow. NULL is allowed. */
 PAWL_API void pawl_store_close(struct pawl_store *store);
@@ -101,9 +101,9 @@ struct pawl_store_task {
 	const char *reason;   /* of a dead task; else NULL */
 	uint32_t size, tries; /* tries: deliveries, with this one */
 };
-/* Take up to `max` due tasks of a queue, earliest first, and lease them for `lease_ns` from now. If none is due, wait
- * for one at most `wait_ns` (PAWL_NEVER: without limit; options.manual: not at all). The tries are written, but not
- * synced: kill -9 counts them. How many; or -EINVAL, -ENOMEM, -ECANCELED, or the error that stopped the store. */
+/* Take up to `max` due tasks of a queue, in the order in which they became due, and lease them for `lease_ns`. If none
+ * is due, wait for one at most `wait_ns` (PAWL_NEVER: without limit; options.manual: not at all). A try is written, not
+ * synced: kill -9 counts it. Returns how many; or -EINVAL, -ENOMEM, -ENOSPC, -ECANCELED, or what stopped the store. */
 PAWL_API PAWL_MUST_USE int pawl_store_take(struct pawl_store *store, const char *queue,
                                            uint64_t lease_ns, uint64_t wait_ns,
                                            struct pawl_store_task *tasks, size_t max);

@@ -77,8 +77,6 @@ void pawl__attachments_arm(struct pawl_store *store)
 			be_idle(runner);
 		store->starved |= error != 0;
 		condition_broadcast(&store->done);
-		if (error)
-			return;
 	}
 }
 
@@ -89,15 +87,17 @@ static void run(struct pawl_task *service_task)
 	struct pawl_store *store = attachment->store;
 	struct pawl_store_task task;
 	bool again;
+	int got =
+	        pawl_store_take(store, attachment->queue->name, attachment->lease_ns, 0, &task, 1);
 
-	if (pawl_store_take(store, attachment->queue->name, attachment->lease_ns, 0, &task, 1) ==
-	    1) {
+	if (got == 1) {
 		attachment->fn(store, &task, attachment->arg);
 		if (task.payload)
 			pawl__copy_free(&task);
 	}
 	mutex_lock(&store->mutex);
-	again = attachment->queue->due.first && !attachment->ended;
+	again = got >= 0 && attachment->queue->due.first && !attachment->ended;
+	store->starved |= got < 0; /* it failed: a later tick tries again */
 	if (!again)
 		be_idle(runner);
 	mutex_unlock(&store->mutex);

@@ -257,10 +257,17 @@ static void make_end(struct pawl_store *store, struct bytes *log, uint64_t id, e
 	pawl__end(store, id, why);
 }
 
-/* Dead tasks are kept up to a number, and up to a quarter of the memory. The oldest go. */
+/* Dead tasks are kept up to a number, and up to a quarter of the memory. */
+static bool too_many_dead(const struct pawl_store *store)
+{
+	return store->stats.dead > store->options.max_dead ||
+	       store->dead_bytes > store->options.memory / 4;
+}
+
+/* The oldest dead tasks go; but not those that another change of this commit names. */
 static void make_bury(struct pawl_store *store, struct bytes *log, const struct plan *plan)
 {
-	struct task *task = plan->task;
+	struct task *task = plan->task, *old, *next;
 	size_t length = strlen(plan->reason);
 	unsigned drops = 0;
 
@@ -268,10 +275,14 @@ static void make_bury(struct pawl_store *store, struct bytes *log, const struct 
 	write_le(log, length, 1);
 	write_data(log, plan->reason, length);
 	pawl__task_bury(store, task, plan->reason);
-	while (store->dead.first != task && drops++ < MAX_DROPS &&
-	       (store->stats.dead > store->options.max_dead ||
-	        store->dead_bytes > store->options.memory / 4))
-		make_end(store, log, store->dead.first->id, DROPPED);
+	for (old = store->dead.first; old != task && drops < MAX_DROPS && too_many_dead(store);
+	     old = next) {
+		next = old->in.link.next;
+		if (old->named)
+			continue;
+		make_end(store, log, old->id, DROPPED);
+		drops++;
+	}
 }
 
 static void make(struct pawl_store *store, struct bytes *log,

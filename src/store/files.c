@@ -21,7 +21,8 @@ static size_t eighths(const struct pawl_store *store, size_t n)
 	return store->options.memory / 8 * n;
 }
 
-/* Its file, from the bytes on that were not opened. */
+/* Its file, from the bytes on that were not opened. If its header is damaged, which open and check say, the tasks after
+ * it may be whole. */
 int pawl__slot_frames(struct pawl_store *store, struct frames *frames, const struct slot *slot)
 {
 	char name[FILE_NAME];
@@ -32,7 +33,7 @@ int pawl__slot_frames(struct pawl_store *store, struct frames *frames, const str
 	frames->offset = frames->base = slot->opened;
 	frames->end = slot->size;
 	frames->by_offset = true;
-	return error;
+	return error == -EBADMSG ? 0 : error;
 }
 
 static void damage(struct pawl_store *store, const struct slot *slot, uint64_t offset,
@@ -83,7 +84,8 @@ static int open_slot(struct pawl_store *store, struct bytes *log, struct slot *s
 		struct stored stored;
 
 		got = pawl__frames_peek(frames);
-		if (got < 0 && got != -EBADMSG)
+		/* A sector that cannot be read is damage. But a recovery that goes on without it would lose it. */
+		if (got == -ENOMEM || (got < 0 && got != -EBADMSG && store->recovering))
 			return got;
 		if (got != 1 || frames->sequence != frames->offset) {
 			damage(store, slot, frames->offset, "a damaged task");
@@ -105,10 +107,10 @@ static int open_slot(struct pawl_store *store, struct bytes *log, struct slot *s
 	return error;
 }
 
-/* The file is gone, or its header is damaged. */
+/* The file is gone. */
 static void give_up(struct pawl_store *store, struct slot *slot)
 {
-	damage(store, slot, 0, "missing, or a damaged header");
+	damage(store, slot, 0, "missing");
 	slot->opened = slot->size;
 	slot->records = 0;
 	slot->buffer.size = 0;
@@ -125,7 +127,7 @@ int pawl__slot_reopen(struct pawl_store *store, struct slot *slot, struct openin
 	error = pawl__slot_frames(store, &frames, slot);
 	if (!error)
 		error = open_slot(store, NULL, slot, &frames, &opening);
-	if (error == -ENOENT || error == -EBADMSG) {
+	if (error == -ENOENT) {
 		give_up(store, slot);
 		error = 0;
 	}
@@ -150,7 +152,7 @@ static int open_slice(struct pawl_store *store, struct slot *slot, unsigned leve
 	if (!error)
 		pawl__frames_peek(&frames);
 	mutex_lock(&store->mutex);
-	if (error == -ENOENT || error == -EBADMSG) {
+	if (error == -ENOENT) {
 		give_up(store, slot);
 		opening.to = 0;
 		error = 0;
@@ -357,5 +359,6 @@ void pawl__store_files(struct pawl_store *store)
 	if (store->want_checkpoint && !store->failed && !store->stopped)
 		pawl__store_checkpoint(store);
 	store->filing = false;
+	pawl__store_tell_fd(store);
 	condition_broadcast(&store->done);
 }

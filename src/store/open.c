@@ -435,24 +435,22 @@ static int look_for_slots(struct pawl_store *store)
 	for (size_t i = 0; i < store->slot_count && !error; i++) {
 		struct slot *slot = store->slots[i];
 		struct frames frames;
+		unsigned char last;
 
 		if (!slot->made)
 			continue;
 		pawl__slot_name(name, slot->serial);
 		error = pawl__frames_open(store, &frames, name, SLOT_MAGIC, slot->serial);
-		if (!error && slot->size > slot->opened) {
-			unsigned char last;
-
-			if (store->disk->read(store->disk, frames.file, &last, 1, slot->size - 1) !=
-			    1)
-				error = -ENOENT;
-		}
+		if (!error &&
+		    store->disk->read(store->disk, frames.file, &last, 1, slot->size - 1) != 1)
+			error = -EBADMSG;
 		pawl__frames_close(&frames);
-		if (error == -ENOENT || error == -EBADMSG) {
-			error = damaged(store, name, 0, "missing, cut off, or a damaged header");
+		if (error == -ENOENT) { /* nothing is left of it */
 			slot->opened = slot->size;
 			slot->records = 0;
 		}
+		if (error == -ENOENT || error == -EBADMSG)
+			error = damaged(store, name, 0, "missing, cut off, or a damaged header");
 	}
 	return error;
 }

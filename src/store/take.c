@@ -76,7 +76,7 @@ static uint64_t next_tick(struct pawl_store *store, uint64_t now, uint64_t clock
 {
 	uint64_t by_clock = sooner(pawl_wheel_next(store->leases), pawl_wheel_next(store->takers));
 
-	if (syncs_in_time(store) && store->log.unsynced_since)
+	if (syncs_in_time(store) && store->log.unsynced_since && !store->failed)
 		by_clock = sooner(by_clock, saturating_sum(store->log.unsynced_since,
 		                                           store->options.sync_ns));
 	return sooner(pawl_wheel_next(store->wheel), by_other(by_clock, clock, now));
@@ -260,8 +260,9 @@ static int give(struct pawl_store *store, struct queue *queue, uint64_t lease_ns
 	store->stats.taken += count;
 	pawl__store_wake_clock(store, by_other(until, clock, pawl__store_wall(store)));
 	pawl__store_tell_fd(store);
-	error = pawl__log_wait(store, pawl__log_end(store), false) ? store->failed : error;
-	if (count && !error)
+	if (pawl__log_wait(store, pawl__log_end(store), false))
+		error = store->failed;
+	else if (count)
 		return (int)count;
 	for (size_t i = 0; i < count; i++)
 		pawl__copy_free(&tasks[i]);
@@ -269,9 +270,9 @@ static int give(struct pawl_store *store, struct queue *queue, uint64_t lease_ns
 }
 
 /* Wait until a task is due, or the time is over, or the store ends. */
-static void await_task(struct pawl_store *store, struct queue *queue, uint64_t wait_ns)
+static void await_task(struct pawl_store *store, struct queue *queue, uint64_t until)
 {
-	uint64_t clock = store->clock->now(store->clock), until = deadline_after(clock, wait_ns);
+	uint64_t clock = store->clock->now(store->clock);
 	struct taker taker = {.queue = queue};
 
 	pawl_wheel_arm_at(store->takers, &taker.timer, until);
@@ -284,24 +285,39 @@ static void await_task(struct pawl_store *store, struct queue *queue, uint64_t w
 	pawl_wheel_cancel(store->takers, &taker.timer);
 }
 
+/* While it waits for room in the log, another thread may take what is due: then it waits on. */
+static int take(struct pawl_store *store, struct queue *queue, uint64_t until, size_t most)
+{
+	int error;
+
+	do {
+		pawl__store_tick(store);
+		if (!store->options.manual && !queue->due.first &&
+		    store->clock->now(store->clock) < until)
+			await_task(store, queue, until);
+		error = pawl__log_room(store, most * 9, FOR_CHANGE);
+	} while (!error && !queue->due.first && !store->options.manual &&
+	         store->clock->now(store->clock) < until);
+	return error;
+}
+
 int pawl_store_take(struct pawl_store *store, const char *name, uint64_t lease_ns, uint64_t wait_ns,
                     struct pawl_store_task *tasks, size_t max)
 {
 	IN_STORE(store);
-	size_t most = max < TAKEN_MOST ? max : TAKEN_MOST;
+	size_t most = store->options.log_size / LOG_USES / 16;
 	struct queue *queue;
 	int error;
 
 	if (!name || max == 0 || lease_ns == 0)
 		return -EINVAL;
+	most = most < TAKEN_MOST ? most : TAKEN_MOST;
+	most = most < max ? most : max;
 	mutex_lock(&store->mutex);
 	error = pawl__queue_get(store, name, strlen(name), &queue);
 	if (!error)
-		pawl__store_tick(store);
-	if (!error && wait_ns && !store->options.manual && !queue->due.first)
-		await_task(store, queue, wait_ns);
-	if (!error)
-		error = pawl__log_room(store, most * 9, FOR_CHANGE);
+		error = take(store, queue, deadline_after(store->clock->now(store->clock), wait_ns),
+		             most);
 	if (!error && queue->due.first)
 		error = give(store, queue, lease_ns, tasks, most);
 	mutex_unlock(&store->mutex);

@@ -321,7 +321,7 @@ void pawl__store_tick(struct pawl_store *store)
 		store->stats.leased--;
 		store->stats.lapsed++;
 		task->fence = 0;
-		make_due(store, task);
+		await(store, task); /* the clock may have been set back meanwhile */
 	}
 	if (store->starved) {
 		store->starved = false;

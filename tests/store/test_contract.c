@@ -323,6 +323,68 @@ static void of_too_many_dead_tasks_the_oldest_go(void)
 	end();
 }
 
+/* The bury drops the oldest dead task; but that one is named by a later change. */
+static void a_bury_drops_no_task_that_its_commit_names(void)
+{
+	struct pawl_store_options options = usual();
+	struct pawl_store_task task;
+	uint64_t oldest;
+
+	options.max_dead = 1;
+	begin_with(options);
+	oldest = put("old", 0);
+	task = take("old");
+	EXPECT_EQ(pawl_store_bury(store, &task, "x"), 0);
+	put("new", 0);
+	task = take("new");
+	{
+		struct pawl_store_change changes[] = {
+		        {.verb = PAWL_STORE_BURY, .task = &task, .reason = "y"},
+		        {.verb = PAWL_STORE_REQUEUE, .id = oldest, .at_ns = START},
+		};
+
+		EXPECT_EQ(pawl_store_commit(store, changes, 2), 0);
+	}
+	EXPECT_EQ(stats().dead, 1);
+	reopen();
+	task = take("old");
+	EXPECT_EQ(task.id, oldest);
+	EXPECT_EQ(pawl_store_ack(store, &task), 0);
+	end();
+}
+
+static void a_take_of_very_many_takes_what_there_is(void)
+{
+	static struct pawl_store_task tasks[5000];
+
+	begin();
+	put("a", 0);
+	put("b", 0);
+	EXPECT_EQ(pawl_store_take(store, "q", PAWL_MINUTE, 0, tasks, 5000), 2);
+	EXPECT_EQ(pawl_store_take(store, "q", PAWL_MINUTE, 0, tasks + 2, 4998), 0);
+	pawl_store_ack(store, &tasks[0]);
+	pawl_store_ack(store, &tasks[1]);
+	end();
+}
+
+static void a_lease_that_ends_after_the_clock_was_set_back_keeps_the_time_of_its_task(void)
+{
+	struct pawl_store_task task;
+
+	begin();
+	put("tea", PAWL_HOUR);
+	pass(PAWL_HOUR);
+	task = take("tea");
+	set_wall(START);
+	pass(PAWL_MINUTE);
+	nothing_is_due();
+	EXPECT_EQ(pawl_store_ack(store, &task), -ETIMEDOUT);
+	pass(PAWL_HOUR);
+	task = take("tea");
+	EXPECT_EQ(pawl_store_ack(store, &task), 0);
+	end();
+}
+
 static void a_commit_makes_all_its_changes_or_none(void)
 {
 	struct pawl_store_task task;
@@ -779,6 +841,9 @@ int main(void)
 	        TEST(a_cancel_says_what_it_found),
 	        TEST(a_dead_task_is_kept_with_its_reason),
 	        TEST(of_too_many_dead_tasks_the_oldest_go),
+	        TEST(a_bury_drops_no_task_that_its_commit_names),
+	        TEST(a_take_of_very_many_takes_what_there_is),
+	        TEST(a_lease_that_ends_after_the_clock_was_set_back_keeps_the_time_of_its_task),
 	        TEST(a_commit_makes_all_its_changes_or_none),
 	        TEST(a_task_named_twice_in_a_commit_is_refused),
 	        TEST(a_commit_that_is_too_large_ends_the_hold_on_its_tasks),
