@@ -42,6 +42,8 @@ int main(void)
 	while (watched.fd >= 0 && done < 3 && poll(&watched, 1, -1) == 1) {
 		int count = pawl_store_take(store, "jobs", PAWL_MINUTE, 0, tasks, 16);
 
+		if (count < 0)
+			break;
 		for (int i = 0; i < count; i++)
 			work(store, &tasks[i]);
 	}
