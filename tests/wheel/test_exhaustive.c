@@ -57,7 +57,7 @@ static void expect_on_time(const struct size *size, uint64_t start, uint64_t fir
 	uint64_t now = start, end = due_time(size, start, start + last);
 	unsigned advances = 0;
 
-	memset(&timers[first], 0, (last - first + 1) * sizeof(timers[0]));
+	memset(&timers[first], 0, (size_t)(last - first + 1) * sizeof(timers[0]));
 	for (uint64_t delay = last + 1; delay-- > first;)
 		EXPECT_EQ(pawl_wheel_arm_at(wheel, &timers[delay], start + delay), delay > 0);
 	for (;;) {
