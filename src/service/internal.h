@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The interface of a service for the purgatory and the live view, beyond pawl/service.h. */
+/* The interface of a service for the purgatory, the store and the live view, beyond pawl/service.h. */
 #ifndef PAWL_SERVICE_INTERNAL_H
 #define PAWL_SERVICE_INTERNAL_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looking at a store: lists, statistics, metrics; and checking the files of one that is not open. */
+/* Looking at a store: lists, and the table of statistics. */
 #define _GNU_SOURCE
 #include "layout.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opening a store: the options, and the recovery.
+ * Opening a store: the options, and the recovery. Checking one that is not open reads it in the same way.
  *
  *	1  the records of the checkpoint are made, then those of the logs from the one on that it names
  *	2  a new checkpoint is made, which begins a new log
  *	3  files that it does not know are removed
  *
- * The last log ends at its first frame that is not whole: a commit that was not synced may be torn, or missing before a
- * later one. But a frame that a later frame knows as synced was whole once: then the file is damaged. The same is true
+ * The last log ends at its first frame that is not whole: a commit that was not synced may be torn, or missing though
+ * a later one is there. But a frame that a later frame knows as synced was whole once: then the file is damaged. The same is true
  * of all logs but the last, which were synced to their end.
  *
  * A crash in a recovery loses nothing: it changes only the ends of slots, beyond what the old checkpoint knows.
