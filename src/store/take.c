@@ -337,16 +337,18 @@ int pawl_store_extend(struct pawl_store *store, const struct pawl_store_task *ta
 	IN_STORE(store);
 	uint64_t clock = store->clock->now(store->clock), until = deadline_after(clock, lease_ns);
 	struct task *found;
+	int error;
 
 	mutex_lock(&store->mutex);
 	pawl__store_tick(store);
-	found = leased(store, task);
+	found = store->stopped ? NULL : leased(store, task);
 	if (found) {
 		pawl_wheel_arm_at(store->leases, &found->in.timer, until);
 		pawl__store_wake_clock(store, by_other(until, clock, pawl__store_wall(store)));
 	}
+	error = found ? 0 : store->stopped ? -ECANCELED : -ETIMEDOUT;
 	mutex_unlock(&store->mutex);
-	return found ? 0 : -ETIMEDOUT;
+	return error;
 }
 
 int pawl_store_release(struct pawl_store *store, struct pawl_store_task *task)

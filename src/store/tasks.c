@@ -208,6 +208,8 @@ void pawl__end(struct pawl_store *store, uint64_t id, enum why why)
 {
 	struct task *task = pawl__task_find(store, id);
 
+	if (!pawl__lives(store, id))
+		return;
 	store->stats.acked += why == ACKED;
 	store->stats.cancelled += why == CANCELLED;
 	if (task)

@@ -445,6 +445,23 @@ static void a_task_named_twice_in_a_commit_is_refused(void)
 	end();
 }
 
+static void a_far_task_that_is_cancelled_twice_in_a_commit_counts_once(void)
+{
+	uint64_t id;
+
+	begin();
+	EXPECT_EQ(pawl_store_put(store, "q", 100 * PAWL_HOUR, "x", 1, &id), 0);
+	{
+		struct pawl_store_change changes[] = {{.verb = PAWL_STORE_CANCEL, .id = id},
+		                                      {.verb = PAWL_STORE_CANCEL, .id = id}};
+
+		EXPECT_EQ(pawl_store_commit(store, changes, 2), 0);
+	}
+	EXPECT_EQ(stats().cancelled, 1);
+	EXPECT_EQ(stats().pending, 0);
+	end();
+}
+
 static void a_commit_that_is_too_large_ends_the_hold_on_its_tasks(void)
 {
 	static char big[20000];
@@ -769,6 +786,8 @@ static void a_stopped_store_refuses(void)
 	put("tea", 0);
 	pawl_store_stop(store);
 	EXPECT_EQ(pawl_store_put(store, "q", 0, "x", 1, NULL), -ECANCELED);
+	EXPECT_EQ(pawl_store_extend(store, &task, PAWL_HOUR), -ECANCELED);
+	EXPECT_EQ(pawl_store_release(store, &task), 0);
 	EXPECT_EQ(pawl_store_take(store, "q", PAWL_MINUTE, 0, &task, 1), -ECANCELED);
 	EXPECT_EQ(pawl_store_cancel(store, 1), -ECANCELED);
 	EXPECT_EQ(pawl_store_list(store, PAWL_STORE_PENDING, NULL, 0, 0, &task, 1), -ECANCELED);
@@ -847,6 +866,7 @@ int main(void)
 	        TEST(a_commit_makes_all_its_changes_or_none),
 	        TEST(a_task_named_twice_in_a_commit_is_refused),
 	        TEST(a_commit_that_is_too_large_ends_the_hold_on_its_tasks),
+	        TEST(a_far_task_that_is_cancelled_twice_in_a_commit_counts_once),
 	        TEST(bad_arguments_change_nothing),
 	        TEST(options_out_of_range_are_named),
 	        TEST(a_clock_has_one_store),
