@@ -179,7 +179,8 @@ static int sync_slots(struct pawl_store *store, size_t count)
 		if (file >= 0)
 			disk->close(disk, file);
 		mutex_lock(&store->mutex);
-		if (error)
+		slot->unsynced |= file < 0;
+		if (error && file >= 0)
 			pawl__store_fail(store, error);
 	}
 	return error;
@@ -305,17 +306,17 @@ static int checkpoint(struct pawl_store *store)
 	return error;
 }
 
-/* Under the mutex, which it releases meanwhile. A full disk, or no memory: the next try may succeed. */
+/* Under the mutex, which it releases meanwhile. */
 int pawl__store_checkpoint(struct pawl_store *store)
 {
 	int error = checkpoint(store);
 
 	mutex_assert_held(&store->mutex);
-	store->no_room = error == -ENOSPC || error == -ENOMEM ? error : 0;
+	store->no_room = is_passing(error) ? error : 0;
 	if (!error) {
 		store->want_checkpoint = false;
 		store->stats.checkpoints++;
-	} else if (error != -ENOSPC && error != -ENOMEM) {
+	} else if (!is_passing(error)) {
 		pawl__store_fail(store, error);
 	}
 	condition_broadcast(&store->done);

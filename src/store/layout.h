@@ -242,6 +242,12 @@ struct pawl_store {
 	struct pawl_store_stats stats;
 };
 
+/* A full disk, no memory, no more descriptors: the next try may succeed, and nothing is in doubt. */
+static inline bool is_passing(int error)
+{
+	return error == -ENOSPC || error == -ENOMEM || error == -EMFILE || error == -ENFILE;
+}
+
 /* log.c: the frames of commits */
 enum use { FOR_PUT, FOR_CHANGE, FOR_FILES };
 int pawl__log_room(struct pawl_store *store, size_t size, enum use use);

@@ -244,7 +244,7 @@ void pawl__slot_name(char name[static FILE_NAME], uint32_t serial)
 	snprintf(name, FILE_NAME, "slot.%lu", (unsigned long)serial);
 }
 
-/* Write the buffer to the end of the file, which it may have to make. A full disk is no error of the store. */
+/* Write the buffer to the end of the file, which it may have to make. A full disk does not stop the store. */
 int pawl__slot_flush(struct pawl_store *store, struct slot *slot)
 {
 	struct disk *disk = store->disk;
@@ -270,7 +270,7 @@ int pawl__slot_flush(struct pawl_store *store, struct slot *slot)
 	if (!error) {
 		slot->made = slot->unsynced = true;
 		slot->buffer.size = 0;
-	} else if (error != -ENOSPC) {
+	} else if (!is_passing(error)) {
 		pawl__store_fail(store, error);
 	}
 	return error;

@@ -179,6 +179,54 @@ static void a_call_that_finds_no_space_once_loses_nothing(void)
 	fail_at_each_call(-ENOSPC, false);
 }
 
+static struct pawl_store_stats stats(void)
+{
+	struct pawl_store_stats stats;
+
+	pawl_store_get_stats(store, &stats, sizeof(stats));
+	return stats;
+}
+
+static int no_descriptor(struct disk *of, const char *name, enum disk_mode mode)
+{
+	(void)of;
+	(void)name;
+	(void)mode;
+	return -EMFILE;
+}
+
+static void without_descriptors_a_store_waits_for_some(void)
+{
+	int (*open)(struct disk * of, const char *name, enum disk_mode mode);
+	unsigned refused = 0;
+
+	begin();
+	EXPECT_EQ(open_store(false), 0);
+	memset(known, 0, sizeof(known));
+	open = disk.disk.open;
+	disk.disk.open = no_descriptor;
+	for (size_t i = 0; i < TASKS; i++) {
+		static char text[8000] = "some text";
+
+		refused +=
+		        pawl_store_put(store, "far", PAWL_HOUR * 24, text, sizeof(text), NULL) != 0;
+	}
+	EXPECT(refused > 0 && refused < TASKS);
+	store->want_checkpoint = true;
+	pass(0);
+	EXPECT_EQ(stats().checkpoints, 1);
+	disk.disk.open = open;
+	EXPECT_EQ(put(0, 0), 0);
+	pass(PAWL_SECOND);
+	EXPECT_EQ(stats().checkpoints, 2);
+	EXPECT_EQ(stats().pending, TASKS - refused + 1);
+	pawl_store_close(store);
+	EXPECT_EQ(open_store(false), 0);
+	EXPECT_EQ(stats().pending, TASKS - refused + 1);
+	pawl_store_close(store);
+	sim_free(&disk);
+}
+
 static void an_open_that_fails_at_any_call_leaves_the_store_as_it_was(void)
 {
 	size_t calls = SIZE_MAX;
@@ -498,6 +546,7 @@ int main(void)
 	        TEST(a_call_of_the_disk_that_fails_once_loses_nothing),
 	        TEST(a_disk_that_fails_from_some_call_on_loses_nothing),
 	        TEST(a_call_that_finds_no_space_once_loses_nothing),
+	        TEST(without_descriptors_a_store_waits_for_some),
 	        TEST(an_open_that_fails_at_any_call_leaves_the_store_as_it_was),
 	        TEST(a_sync_that_failed_is_final),
 	        TEST(a_put_after_a_refused_one_and_a_failed_checkpoint_survives),
