@@ -96,7 +96,7 @@ static void run(struct pawl_task *service_task)
 			pawl__copy_free(&task);
 	}
 	mutex_lock(&store->mutex);
-	again = got >= 0 && attachment->queue->due.first && !attachment->ended;
+	again = got >= 0 && first_ready(attachment->queue) && !attachment->ended;
 	store->starved |= got < 0; /* it failed: a later tick tries again */
 	if (!again)
 		be_idle(runner);
@@ -146,7 +146,8 @@ int pawl_store_attach(struct pawl_store_attachment **attachment, struct pawl_sto
 	if (!error) {
 		new->next = new->queue->attached;
 		new->queue->attached = new;
-		for (struct task *task = new->queue->due.first; task; task = task->in.link.next)
+		for (struct task *task = first_ready(new->queue); task != new->queue->behind;
+		     task = task->in.link.next)
 			pawl__attachment_wake(store, new);
 	}
 	mutex_unlock(&store->mutex);

@@ -4,7 +4,8 @@
  *
  *	below a half of options.memory     slots open into memory; one of more than a quarter, into finer slots
  *	above three quarters               that waits
- *	above seven eighths                the tasks that are due last move out again
+ *	above seven eighths                tasks move out again: of a queue with many due tasks, into its backlog; then
+ *	                                   those that are due last
  *
  * A slot opens a slice at a time. The log says how far it has been opened, so that a recovery does the same. A slot of
  * which most tasks are done opens into a new slot of its own place, which is smaller.
@@ -12,9 +13,9 @@
 #define _GNU_SOURCE
 #include "layout.h"
 
-#define EVICTED_AT_ONCE 256u
-#define MANY_OPENED     32u
-#define OPEN_ROOM       (16u * 1024) /* bytes for the records of the slots that an opening makes */
+#define MOVED_AT_ONCE 256u
+#define MANY_OPENED   32u
+#define OPEN_ROOM     (16u * 1024) /* bytes for the records of the slots that an opening makes */
 
 static size_t eighths(const struct pawl_store *store, size_t n)
 {
@@ -34,6 +35,21 @@ int pawl__slot_frames(struct pawl_store *store, struct frames *frames, const str
 	frames->end = slot->size;
 	frames->by_offset = true;
 	return error == -EBADMSG ? 0 : error;
+}
+
+/*
+ * Bytes of a queue's due tasks that stay in memory before its backlog. As many bytes of the backlog are brought back at a
+ * time, which take at most LEAST shares of memory as tasks. A queue with more than that gets a backlog. So all queues
+ * together have at most a quarter of the memory before their backlogs, and what was brought back does not go again.
+ */
+#define LEAST 4u
+static size_t share(const struct pawl_store *store)
+{
+	size_t queues = 2;
+
+	for (size_t i = 0; i < store->queue_count; i++)
+		queues += store->queues[i]->due.first || has_backlog(store->queues[i]);
+	return store->options.memory / 4 / LEAST / queues;
 }
 
 static void damage(struct pawl_store *store, const struct slot *slot, uint64_t offset,
@@ -60,6 +76,8 @@ static int open_task(struct pawl_store *store, struct bytes *log, const struct s
 	store->stats.moved++;
 	if (opening->level == NEAR) {
 		task = pawl__task_new(stored, queue);
+		if (slot->level == BACKLOG && stored->due > queue->backlog_due)
+			queue->backlog_due = stored->due;
 		if (task)
 			pawl__task_insert(store, task);
 		return task ? 0 : -ENOMEM;
@@ -74,9 +92,9 @@ static int open_task(struct pawl_store *store, struct bytes *log, const struct s
 	return 0;
 }
 
-/* Open the slot up to this offset, or as far as memory and disk allow. */
-static int open_slot(struct pawl_store *store, struct bytes *log, struct slot *slot,
-                     struct frames *frames, const struct opening *opening)
+/* Read the slot up to this offset, or as far as memory and disk allow. */
+static int open_tasks(struct pawl_store *store, struct bytes *log, struct slot *slot,
+                      struct frames *frames, const struct opening *opening)
 {
 	int got, error = 0;
 
@@ -104,6 +122,16 @@ static int open_slot(struct pawl_store *store, struct bytes *log, struct slot *s
 			slot->records -= slot->records > 0;
 		}
 	}
+	return error;
+}
+
+static int open_slot(struct pawl_store *store, struct bytes *log, struct slot *slot,
+                     struct frames *frames, const struct opening *opening)
+{
+	int error = open_tasks(store, log, slot, frames, opening);
+
+	if (slot->level == BACKLOG)
+		pawl__backlog_changed(store, store->queues[slot->begin]);
 	return error;
 }
 
@@ -140,13 +168,14 @@ static int open_slice(struct pawl_store *store, struct slot *slot, unsigned leve
 {
 	struct frames frames;
 	uint64_t unread = slot->size - slot->opened;
+	uint64_t most = slot->level == BACKLOG && share(store) < SLICE ? share(store) : SLICE;
 	struct opening opening = {.level = level, .time = slot->begin > now ? slot->begin : now};
 	struct bytes *log;
 	int error = pawl__slot_flush(store, slot);
 
 	if (error)
 		return error;
-	opening.to = slot->opened + (unread < SLICE ? unread : SLICE);
+	opening.to = slot->opened + (unread < most ? unread : most);
 	error = pawl__slot_frames(store, &frames, slot);
 	mutex_unlock(&store->mutex);
 	if (!error)
@@ -193,6 +222,11 @@ static unsigned target(const struct pawl_store *store, const struct slot *slot, 
 
 	if (slot->level == NEAR || unread == 0)
 		return WAITS;
+	if (slot->level == BACKLOG)
+		return store->queues[slot->begin]->ready ||
+		                       store->stats.memory_bytes >= eighths(store, 4)
+		               ? WAITS
+		               : NEAR;
 	if (slot->first_due > soon) /* most of it is done, or that has begun */
 		return slot->opened > FILE_HEADER || (slot->records >= CHUNK &&
 		                                      slot->births - slot->live > slot->records / 2)
@@ -239,6 +273,12 @@ void pawl__files_expect(struct pawl_store *store, const struct slot *slot)
 	pawl__store_wake_clock(store, at);
 }
 
+/* A backlog is not needed while its queue has tasks that can be taken. */
+static bool rests(const struct pawl_store *store, const struct slot *slot)
+{
+	return slot->level == BACKLOG && store->queues[slot->begin]->ready;
+}
+
 /* When to look again: for the slots that open later; for those that wait for memory, when there is some. A checkpoint
  * removes the files that were opened to their end. */
 static void plan(struct pawl_store *store, uint64_t soon)
@@ -251,7 +291,7 @@ static void plan(struct pawl_store *store, uint64_t soon)
 		const struct slot *slot = store->slots[i];
 
 		opened += slot->made && slot->size == slot->opened;
-		if (slot->level == NEAR || slot->size == slot->opened)
+		if (slot->level == NEAR || slot->size == slot->opened || rests(store, slot))
 			continue;
 		if (slot->first_due > soon)
 			pawl__files_expect(store, slot);
@@ -268,10 +308,76 @@ static bool is_unfair(const struct pawl_store *store, uint64_t soon)
 		const struct slot *slot = store->slots[i];
 
 		if (slot->size > slot->opened && slot->first_due <= soon &&
-		    slot->first_due < store->near_until)
+		    slot->first_due < store->near_until && !rests(store, slot))
 			return true;
 	}
 	return false;
+}
+
+static bool move_room(struct pawl_store *store)
+{
+	return pawl__log_room(store, OPEN_ROOM + MOVED_AT_ONCE * 22, FOR_FILES) == 0;
+}
+
+/* The queue whose due tasks take the most memory. */
+static struct queue *largest(const struct pawl_store *store)
+{
+	struct queue *queue = NULL;
+
+	for (size_t i = 0; i < store->queue_count; i++)
+		if (!queue || store->queues[i]->due_bytes > queue->due_bytes)
+			queue = store->queues[i];
+	return queue;
+}
+
+/* The tasks of the queue after its first bytes, whose number is given, will come after its backlog. */
+static void put_behind(struct queue *queue, size_t bytes)
+{
+	struct task *task = queue->due.first;
+	size_t before = 0;
+
+	queue->backlog_due = 0;
+	for (; task && before < bytes; task = task->in.link.next) {
+		before += pawl__task_bytes(task->size);
+		queue->backlog_due = task->due;
+	}
+	queue->behind = task;
+}
+
+/* Move due tasks of the queue into its backlog. Returns how many. */
+static unsigned spill_queue(struct pawl_store *store, struct queue *queue)
+{
+	struct slot *slot = pawl__slot_backlog(store, queue);
+	struct bytes *log = pawl__log_begin(store);
+	unsigned moved = 0;
+
+	for (; slot && queue->behind && moved < MOVED_AT_ONCE; moved++) {
+		struct task *task = queue->behind;
+
+		if (pawl__slot_promise(store, slot, task->size))
+			break;
+		pawl__move(store, log, task, task->due, slot, EVICTED);
+	}
+	pawl__backlog_changed(store, queue);
+	pawl__log_end(store);
+	return moved;
+}
+
+/* Memory beyond the limit: the largest queue keeps its share of due tasks, or none. */
+static bool spill(struct pawl_store *store, size_t limit, bool all)
+{
+	struct queue *queue;
+	size_t kept;
+
+	if (store->stats.memory_bytes <= limit || !move_room(store))
+		return false;
+	kept = all ? 0 : share(store);
+	queue = largest(store);
+	if (!queue || queue->due_bytes <= LEAST * kept)
+		return false;
+	if (!queue->behind)
+		put_behind(queue, kept);
+	return spill_queue(store, queue) > 0;
 }
 
 struct eviction {
@@ -293,7 +399,7 @@ static bool evict_one(struct pawl_timer *timer, void *arg)
 	if (!slot || pawl__slot_promise(store, slot, task->size))
 		return false;
 	pawl__move(store, eviction->log, task, task->due, slot, EVICTED);
-	return ++eviction->moved < EVICTED_AT_ONCE;
+	return ++eviction->moved < MOVED_AT_ONCE;
 }
 
 /* Move out all that is due after the end of the near tasks, or bring that end nearer: what waits in a slot for memory
@@ -302,19 +408,24 @@ static bool evict(struct pawl_store *store, uint64_t now, size_t limit)
 {
 	struct eviction eviction = {store, NULL, 0};
 
-	if ((store->stats.memory_bytes <= limit && !store->evicting) ||
-	    pawl__log_room(store, OPEN_ROOM + EVICTED_AT_ONCE * 22, FOR_FILES))
+	if ((store->stats.memory_bytes <= limit && !store->evicting) || !move_room(store))
 		return false;
 	eviction.log = pawl__log_begin(store);
 	pawl_wheel_each(store->wheel, evict_one, &eviction);
 	pawl__log_end(store);
-	store->evicting = eviction.moved == EVICTED_AT_ONCE;
+	store->evicting = eviction.moved == MOVED_AT_ONCE;
 	if (eviction.moved)
 		return true;
 	if (store->stats.memory_bytes <= limit || store->near_until <= now + store->unit)
 		return false;
 	store->near_until = now + (store->near_until - now) / 2;
 	return true;
+}
+
+/* Due tasks that nobody takes give way before tasks that are due soon. */
+static bool make_room(struct pawl_store *store, uint64_t now, size_t limit)
+{
+	return spill(store, limit, false) || evict(store, now, limit);
 }
 
 /* Open what is to be opened. A slot that waits for memory gets it from tasks that are due later. */
@@ -325,11 +436,12 @@ static void open_slots(struct pawl_store *store, uint64_t now, uint64_t soon)
 	while (!store->failed && !store->stopped) {
 		struct slot *slot;
 
-		if (evict(store, now, eighths(store, 7)))
+		if (make_room(store, now, eighths(store, 7)) ||
+		    spill(store, eighths(store, 7), true))
 			continue;
 		slot = choose(store, soon, &level);
 		if (slot ? open_slice(store, slot, level, now) != 0
-		         : !is_unfair(store, soon) || !evict(store, now, eighths(store, 4)))
+		         : !is_unfair(store, soon) || !make_room(store, now, eighths(store, 4)))
 			return;
 	}
 }

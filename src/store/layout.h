@@ -33,6 +33,12 @@
  * most 15 slots. A slot opens a width before its time comes, if there is memory: its tasks go to finer slots, or into
  * memory. If they would take too much memory, they go to slots finer than `FINEST`, first.
  *
+ * Due tasks that nobody takes must not fill the memory that the other queues need. So a queue's due tasks are a list, of
+ * which the middle may be in a file, the queue's backlog. When the memory is short, the tasks behind the first few go
+ * there; when those were taken, the next few come back:
+ *
+ *	take <--- due.first ... | slot.41, the backlog | behind ... due.last <--- tasks that become due
+ *
  * Threads. One mutex protects all of the state. It is not held while a file is synced or a slot is read. The clock
  * thread tells the time: it makes tasks due, ends leases and waits. The file thread opens slots and makes checkpoints.
  */
@@ -51,6 +57,7 @@
 #define FINEST      3u   /* the level of options.width_ns: 16^3 units */
 #define MAX_LEVEL   15u  /* 16^15 units are more than 64 bits of time have */
 #define NEAR        255u /* the level of a slot that is no file: its tasks were born in memory */
+#define BACKLOG     254u /* the level of a queue's backlog; `begin` is the queue's number */
 #define CHUNK       4096u
 #define SLOT_BUFFER (16u * 1024)
 #define NO_SLOT     UINT32_MAX
@@ -103,6 +110,11 @@ struct list {
 struct queue {
 	struct queue *next; /* with the same hash */
 	struct list due;
+	struct task *behind;      /* in `due`: the first that comes after the backlog; or NULL */
+	struct slot *backlog;     /* the last one; NULL or opened to its end: there is none */
+	uint64_t backlog_due;     /* due tasks up to this time come before the backlog */
+	size_t due_bytes;         /* of memory, that the tasks of `due` take */
+	bool ready;               /* a task can be taken */
 	struct condition arrived; /* a task is due, for the takers that wait */
 	unsigned takers;
 	struct pawl_store_attachment *attached;
@@ -204,6 +216,7 @@ struct pawl_store {
 	size_t bucket_mask;
 	struct pawl_wheel *wheel, *leases,
 	        *takers;  /* by the wall clock; by the clock, also the last */
+	size_t ready;     /* queues with a task that can be taken */
 	struct list dead; /* the oldest first */
 	size_t dead_bytes;
 	size_t promised;     /* bytes of memory, to the commit that is being checked */
@@ -242,6 +255,17 @@ struct pawl_store {
 	struct pawl_store_stats stats;
 };
 
+/* The first task of a queue that can be taken; or NULL. */
+static inline struct task *first_ready(const struct queue *queue)
+{
+	return queue->due.first == queue->behind ? NULL : queue->due.first;
+}
+
+static inline bool has_backlog(const struct queue *queue)
+{
+	return queue->backlog && queue->backlog->opened < queue->backlog->size;
+}
+
 /* A full disk, no memory, no more descriptors: the next try may succeed, and nothing is in doubt. */
 static inline bool is_passing(int error)
 {
@@ -277,6 +301,7 @@ struct slot *pawl__slot_add(struct pawl_store *store, uint32_t serial, unsigned 
 struct slot *pawl__slot_for(struct pawl_store *store, uint64_t from, uint64_t due, unsigned floor,
                             const struct slot *except);
 struct slot *pawl__slot_near(struct pawl_store *store);
+struct slot *pawl__slot_backlog(struct pawl_store *store, const struct queue *queue);
 int pawl__slot_promise(struct pawl_store *store, struct slot *slot, size_t payload);
 void pawl__slot_append(struct pawl_store *store, struct slot *slot, const struct stored *task);
 int pawl__slot_flush(struct pawl_store *store, struct slot *slot);
@@ -304,6 +329,7 @@ void pawl__task_move(struct pawl_store *store, struct task *task, uint64_t due, 
                      enum why why);
 void pawl__task_bury(struct pawl_store *store, struct task *task, char *reason);
 void pawl__store_tick(struct pawl_store *store);
+void pawl__backlog_changed(struct pawl_store *store, struct queue *queue);
 void pawl__queue_number(struct pawl_store *store, struct queue *queue);
 void pawl__queues_each(struct pawl_store *store,
                        void (*fn)(struct pawl_store *store, struct queue *queue));

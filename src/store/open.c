@@ -67,7 +67,9 @@ static int apply_slot(struct pawl_store *store, struct reader *record)
 	uint64_t begin = read_le(record, 8), end = read_le(record, 8);
 	struct slot *slot;
 
-	if (record->bad || pawl__slot_find(store, serial) || (level > MAX_LEVEL && level != NEAR))
+	if (record->bad || pawl__slot_find(store, serial) ||
+	    (level > MAX_LEVEL && level != NEAR && level != BACKLOG) ||
+	    (level == BACKLOG && begin >= store->queue_count))
 		return -EBADMSG;
 	slot = pawl__slot_add(store, serial, level, begin, end);
 	if (!slot)
@@ -256,7 +258,7 @@ static int apply_frame(struct pawl_store *store, const char *name, struct frames
 {
 	int error = 0;
 
-	if (store->checking && !strchr("HSZ", *frames->body.at))
+	if (store->checking && !strchr("HQSZ", *frames->body.at))
 		frames->body.at = frames->body.end;
 	while (!error && frames->body.at < frames->body.end) {
 		error = apply(store, &frames->body);

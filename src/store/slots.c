@@ -84,6 +84,8 @@ struct slot *pawl__slot_add(struct pawl_store *store, uint32_t serial, unsigned 
 	store->next_serial = serial < store->next_serial ? store->next_serial : serial + 1;
 	if (level == NEAR)
 		store->near_serial = serial;
+	if (level == BACKLOG)
+		store->queues[begin]->backlog = slot;
 	return slot;
 }
 
@@ -143,6 +145,15 @@ struct slot *pawl__slot_near(struct pawl_store *store)
 	return slot && slot->births < UINT32_MAX
 	               ? slot
 	               : pawl__slot_add(store, store->next_serial, NEAR, 0, UINT64_MAX);
+}
+
+/* For due tasks of the queue. */
+struct slot *pawl__slot_backlog(struct pawl_store *store, const struct queue *queue)
+{
+	return queue->backlog && takes_tasks(queue->backlog)
+	               ? queue->backlog
+	               : pawl__slot_add(store, store->next_serial, BACKLOG, queue->number,
+	                                UINT64_MAX);
 }
 
 static int chunk_reserve(struct slot *slot, uint32_t index)
@@ -302,7 +313,8 @@ void pawl__slot_append(struct pawl_store *store, struct slot *slot, const struct
 	slot->records++;
 	if (task->due < slot->first_due) {
 		slot->first_due = task->due;
-		pawl__files_expect(store, slot);
+		if (slot->level != BACKLOG)
+			pawl__files_expect(store, slot);
 	}
 	slot->promised -= STORED_SIZE(task->size);
 	if (!slot->promised && slot->buffer.size >= SLOT_BUFFER)
@@ -322,8 +334,10 @@ void pawl__slots_tidy(struct pawl_store *store)
 			store->slots[kept++] = slot;
 			continue;
 		}
-		if (slot->level != NEAR && *place_of(store, slot->level, slot->begin) == slot)
+		if (slot->level <= MAX_LEVEL && *place_of(store, slot->level, slot->begin) == slot)
 			*place_of(store, slot->level, slot->begin) = NULL;
+		if (slot->level == BACKLOG && store->queues[slot->begin]->backlog == slot)
+			store->queues[slot->begin]->backlog = NULL;
 		if (store->found == slot)
 			store->found = NULL;
 		pawl__slot_free(slot);

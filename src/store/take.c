@@ -30,7 +30,7 @@ void pawl__store_want_files(struct pawl_store *store)
 
 void pawl__store_tell_fd(struct pawl_store *store)
 {
-	bool due = store->stats.due > 0;
+	bool due = store->ready > 0;
 
 	if (store->fd < 0 || due == store->fd_set)
 		return;
@@ -188,9 +188,9 @@ uint64_t pawl_store_next(struct pawl_store *store)
 	uint64_t now = pawl__store_wall(store), when;
 
 	mutex_lock(&store->mutex);
-	when = store->stats.due ? now
-	                        : sooner(next_tick(store, now, store->clock->now(store->clock)),
-	                                 store->files_at);
+	when = store->ready ? now
+	                    : sooner(next_tick(store, now, store->clock->now(store->clock)),
+	                             store->files_at);
 	mutex_unlock(&store->mutex);
 	return when != PAWL_NEVER && when < now ? now : when;
 }
@@ -243,8 +243,8 @@ static int give(struct pawl_store *store, struct queue *queue, uint64_t lease_ns
 	size_t count = 0;
 	int error = 0;
 
-	while (count < max && !error && queue->due.first) {
-		struct task *task = queue->due.first;
+	while (count < max && !error && first_ready(queue)) {
+		struct task *task = first_ready(queue);
 		const struct stored stored = pawl__task_stored(task);
 
 		error = pawl__copy(queue, &stored, &tasks[count]);
@@ -278,7 +278,7 @@ static void await_task(struct pawl_store *store, struct queue *queue, uint64_t u
 	pawl_wheel_arm_at(store->takers, &taker.timer, until);
 	pawl__store_wake_clock(store, by_other(until, clock, pawl__store_wall(store)));
 	queue->takers++;
-	while (!queue->due.first && !store->stopped && !store->failed &&
+	while (!first_ready(queue) && !store->stopped && !store->failed &&
 	       pawl_timer_armed(&taker.timer))
 		condition_wait(&queue->arrived, &store->mutex);
 	queue->takers--;
@@ -292,11 +292,11 @@ static int take(struct pawl_store *store, struct queue *queue, uint64_t until, s
 
 	do {
 		pawl__store_tick(store);
-		if (!store->options.manual && !queue->due.first &&
+		if (!store->options.manual && !first_ready(queue) &&
 		    store->clock->now(store->clock) < until)
 			await_task(store, queue, until);
 		error = pawl__log_room(store, most * 9, FOR_CHANGE);
-	} while (!error && !queue->due.first && !store->options.manual &&
+	} while (!error && !first_ready(queue) && !store->options.manual &&
 	         store->clock->now(store->clock) < until);
 	return error;
 }
@@ -318,7 +318,7 @@ int pawl_store_take(struct pawl_store *store, const char *name, uint64_t lease_n
 	if (!error)
 		error = take(store, queue, deadline_after(store->clock->now(store->clock), wait_ns),
 		             most);
-	if (!error && queue->due.first)
+	if (!error && first_ready(queue))
 		error = give(store, queue, lease_ns, tasks, most);
 	mutex_unlock(&store->mutex);
 	return error;

@@ -72,12 +72,15 @@ struct stored pawl__task_stored(const struct task *task)
 	};
 }
 
-static void list_append(struct list *list, struct task *task)
+/* Insert it before another one; NULL: at the end. */
+static void list_insert(struct list *list, struct task *task, struct task *before)
 {
-	task->in.link.next = NULL;
-	task->in.link.prev = list->last;
-	*(list->last ? &list->last->in.link.next : &list->first) = task;
-	list->last = task;
+	struct task **back = before ? &before->in.link.prev : &list->last;
+
+	task->in.link.next = before;
+	task->in.link.prev = *back;
+	*(*back ? &(*back)->in.link.next : &list->first) = task;
+	*back = task;
 }
 
 static void list_remove(struct list *list, struct task *task)
@@ -88,15 +91,73 @@ static void list_remove(struct list *list, struct task *task)
 	*(next ? &next->in.link.prev : &list->last) = prev;
 }
 
+/* After each change of its list: whether a task can be taken. If none can, the file thread brings some of the backlog. */
+static void note_ready(struct pawl_store *store, struct queue *queue)
+{
+	bool ready = first_ready(queue) != NULL;
+
+	if (ready == queue->ready)
+		return;
+	queue->ready = ready;
+	store->ready += ready ? 1 : (size_t)-1;
+	if (!ready && has_backlog(queue)) {
+		store->files_at = 0;
+		pawl__store_want_files(store);
+	}
+}
+
+static void announce(struct pawl_store *store, struct queue *queue)
+{
+	if (queue->takers)
+		condition_signal(&queue->arrived);
+	if (queue->attached)
+		pawl__attachment_wake(store, queue->attached);
+}
+
+static bool is_behind(const struct queue *queue, const struct task *task)
+{
+	return has_backlog(queue) && task->due > queue->backlog_due &&
+	       task->due > queue->backlog->first_due;
+}
+
 static void make_due(struct pawl_store *store, struct task *task)
 {
+	struct queue *queue = task->queue;
+	bool behind = is_behind(queue, task);
+
 	task->state = DUE;
-	list_append(&task->queue->due, task);
+	list_insert(&queue->due, task, behind ? NULL : queue->behind);
+	if (behind && !queue->behind)
+		queue->behind = task;
+	queue->due_bytes += pawl__task_bytes(task->size);
 	store->stats.due++;
-	if (task->queue->takers)
-		condition_signal(&task->queue->arrived);
-	if (task->queue->attached)
-		pawl__attachment_wake(store, task->queue->attached);
+	note_ready(store, queue);
+	if (!behind)
+		announce(store, queue);
+}
+
+static void leave_due(struct pawl_store *store, struct task *task)
+{
+	struct queue *queue = task->queue;
+
+	if (queue->behind == task)
+		queue->behind = task->in.link.next;
+	list_remove(&queue->due, task);
+	queue->due_bytes -= pawl__task_bytes(task->size);
+	store->stats.due--;
+	note_ready(store, queue);
+}
+
+/* Without a backlog, the tasks behind it can be taken. */
+void pawl__backlog_changed(struct pawl_store *store, struct queue *queue)
+{
+	struct task *task = has_backlog(queue) ? NULL : queue->behind;
+
+	if (!has_backlog(queue))
+		queue->behind = NULL;
+	note_ready(store, queue);
+	for (; task; task = task->in.link.next)
+		announce(store, queue);
 }
 
 /* By the wall clock. A recovery puts all onto the wheel, and the first tick takes off what is due, in order. */
@@ -119,8 +180,7 @@ static void detach(struct pawl_store *store, struct task *task)
 		pawl_wheel_cancel(store->wheel, &task->in.timer);
 		break;
 	case DUE:
-		list_remove(&task->queue->due, task);
-		store->stats.due--;
+		leave_due(store, task);
 		break;
 	case LEASED:
 		pawl_wheel_cancel(store->leases, &task->in.timer);
@@ -136,7 +196,7 @@ static void detach(struct pawl_store *store, struct task *task)
 static void make_dead(struct pawl_store *store, struct task *task)
 {
 	task->state = DEAD;
-	list_append(&store->dead, task);
+	list_insert(&store->dead, task, NULL);
 	store->stats.dead++;
 	store->dead_bytes += pawl__task_bytes(task->size);
 }
@@ -300,7 +360,7 @@ static void rebuild(struct pawl_store *store)
 
 static void wake_attached(struct pawl_store *store, struct queue *queue)
 {
-	if (queue->due.first)
+	if (first_ready(queue))
 		pawl__attachment_wake(store, queue->attached);
 }
 

@@ -164,6 +164,64 @@ static void a_task_that_is_due_sooner_gets_memory(void)
 	pawl_store_close(store);
 }
 
+/* Four queues that nobody takes from, each of several times the memory; a fifth one is served in time. */
+static void a_queue_without_workers_does_not_hold_up_the_others(void)
+{
+	static const char *const idle[] = {"a", "b", "c", "d"};
+	struct pawl_store_task task;
+
+	begin();
+	for (unsigned i = 0; i < 20000; i++)
+		EXPECT_EQ(pawl_store_put(store, idle[i % 4], i % 60 * PAWL_SECOND, "x", 1, NULL),
+		          0);
+	for (unsigned i = 0; i < 600; i++)
+		EXPECT_EQ(pawl_store_put(store, "busy", i * PAWL_SECOND, "y", 1, NULL), 0);
+	for (unsigned i = 0; i < 600; i++) {
+		pawl_store_poll(store);
+		EXPECT_EQ(pawl_store_take(store, "busy", PAWL_HOUR, 0, &task, 1), 1);
+		EXPECT_EQ(task.due_ns, START + i * PAWL_SECOND);
+		EXPECT_EQ(pawl_store_ack(store, &task), 0);
+		stats();
+		pass(PAWL_SECOND);
+	}
+	EXPECT_EQ(stats().pending, 20000);
+	pawl_store_close(store);
+	EXPECT_EQ(pawl_store_check(path, NULL, NULL), 0);
+}
+
+/* Its first tasks stay in memory, and those that become due later come after it; also over a restart. Tasks that became
+ * due between two polls, a second here, are not sorted. */
+static void a_backlog_is_taken_in_order(void)
+{
+	struct pawl_store_task task;
+	uint64_t last = 0, taken = 0;
+
+	begin();
+	put_many(60000, START, PAWL_MINUTE, NULL);
+	for (unsigned i = 0; i < 60; i++)
+		pass(PAWL_SECOND);
+	EXPECT(stats().in_memory < 2000);
+	for (unsigned rounds = 0; taken < 60000 && rounds < 60000; rounds++) {
+		EXPECT(pawl_store_next(store) <= pawl_store_now(store));
+		pawl_store_poll(store);
+		while (pawl_store_take(store, "q", PAWL_HOUR, 0, &task, 1) == 1) {
+			EXPECT(task.due_ns + PAWL_SECOND >= last);
+			last = task.due_ns;
+			taken++;
+			EXPECT_EQ(pawl_store_ack(store, &task), 0);
+			if (taken == 30000)
+				break;
+		}
+		if (taken == 30000) {
+			pawl_store_close(store);
+			open_store();
+		}
+	}
+	EXPECT_EQ(taken, 60000);
+	EXPECT_EQ(stats().pending, 0);
+	pawl_store_close(store);
+}
+
 /* Each slot is larger than the memory; what is due in it first comes first. */
 static void a_worker_that_keeps_up_gets_each_task_in_time(void)
 {
@@ -314,6 +372,8 @@ int main(void)
 	        TEST(tasks_of_one_nanosecond_are_opened_in_parts),
 	        TEST(a_backlog_that_nobody_takes_is_kept_in_files),
 	        TEST(a_task_that_is_due_sooner_gets_memory),
+	        TEST(a_queue_without_workers_does_not_hold_up_the_others),
+	        TEST(a_backlog_is_taken_in_order),
 	        TEST(a_worker_that_keeps_up_gets_each_task_in_time),
 	        TEST(a_year_of_hourly_puts_leaves_no_file_behind),
 	        TEST(cancelled_far_tasks_free_their_space),

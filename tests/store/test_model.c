@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Random operations on a store with little memory and narrow slots, compared with a naive model: an array. So slots
- * open, split, stream and are compacted, tasks are moved out again, and the store is closed, or killed, and opened again.
+ * open, split, stream and are compacted, tasks are moved out again, queues that are seldom taken from have a backlog, and
+ * the store is closed, or killed, and opened again.
  * The clock is also set, forwards and back. A seed repeats a run: test_store_model --seed N.
  */
 #define _GNU_SOURCE
@@ -21,7 +22,10 @@ struct entry {
 	uint64_t id, due;
 	uint32_t size, tries;
 	enum fate fate;
+	size_t queue;
 };
+
+static const char *const queues[] = {"often", "seldom", "at the end"};
 
 static struct entry tasks[TASKS];
 static size_t count;
@@ -34,6 +38,7 @@ static struct pawl_store *store;
 static uint64_t now;
 static struct pawl_store_stats most; /* of all stores of a run */
 static bool large;                   /* payloads */
+static uint64_t backlogs;            /* seen at checks */
 
 static void set_time(uint64_t time)
 {
@@ -93,6 +98,8 @@ static void check_stats(void)
 	EXPECT(stats.memory_bytes <= (256 << 10));
 	EXPECT(stats.slot_files <
 	       1500); /* a backlog has a file for each width, which is a second here */
+	for (size_t i = 0; i < store->queue_count; i++)
+		backlogs += has_backlog(store->queues[i]);
 	most.moved += stats.moved;
 	most.checkpoints += stats.checkpoints;
 	most.slot_files = stats.slot_files > most.slot_files ? stats.slot_files : most.slot_files;
@@ -121,6 +128,7 @@ static void put(size_t n)
 	static unsigned char payloads[32][16384];
 	struct pawl_store_change changes[32];
 	uint64_t delay = some_delay();
+	size_t queue = random_below(&rng, 3);
 
 	for (size_t i = 0; i < n; i++) {
 		size_t size = random_below(&rng, large ? random_below(&rng, 20) ? 200 : 16384 : 60);
@@ -129,7 +137,7 @@ static void put(size_t n)
 			delay = some_delay();
 		fill(payloads[i], count + i, size);
 		changes[i] = (struct pawl_store_change){.verb = PAWL_STORE_PUT,
-		                                        .queue = "q",
+		                                        .queue = queues[queue],
 		                                        .at_ns = now + delay,
 		                                        .payload = payloads[i],
 		                                        .size = size};
@@ -141,17 +149,18 @@ static void put(size_t n)
 		tasks[count++] = (struct entry){.id = changes[i].id,
 		                                .due = changes[i].at_ns,
 		                                .size = (uint32_t)changes[i].size,
-		                                .fate = PENDING};
+		                                .fate = PENDING,
+		                                .queue = queue};
 }
 
-static void take(size_t n)
+static void take(size_t n, size_t queue)
 {
 	static unsigned char payload[16384];
 	int got;
 
 	if (held_count == HELD)
 		return;
-	got = pawl_store_take(store, "q", PAWL_HOUR * 24 * 365, 0, held + held_count,
+	got = pawl_store_take(store, queues[queue], PAWL_HOUR * 24 * 365, 0, held + held_count,
 	                      n < HELD - held_count ? n : HELD - held_count);
 	EXPECT(got >= 0);
 	for (int i = 0; i < got; i++) {
@@ -161,6 +170,7 @@ static void take(size_t n)
 		if (at == count)
 			return;
 		EXPECT_EQ(tasks[at].fate, PENDING);
+		EXPECT_EQ(tasks[at].queue, queue);
 		EXPECT(task->due_ns <= now);
 		EXPECT_EQ(task->due_ns, tasks[at].due);
 		EXPECT_EQ(task->tries, ++tasks[at].tries);
@@ -289,7 +299,7 @@ static void operate(void)
 	else if (kind < 270)
 		put(32);
 	else if (kind < 450)
-		take(1 + random_below(&rng, 20));
+		take(1 + random_below(&rng, 20), random_below(&rng, 8) == 0);
 	else if (kind < 750 && held_count)
 		end_one();
 	else if (kind < 800 && count)
@@ -320,7 +330,7 @@ static void drain(void)
 		left = 0;
 		for (size_t i = 0; i < count; i++)
 			left += tasks[i].fate == PENDING;
-		take(HELD);
+		take(HELD, rounds % 3);
 		while (held_count > 0) {
 			tasks[find(held[held_count - 1].id)].fate = GONE;
 			EXPECT_EQ(pawl_store_ack(store, &held[--held_count]), 0);
@@ -368,8 +378,10 @@ static void a_store_does_what_an_array_does(void)
 	for (uint64_t seed = first_seed; seed < first_seed + seeds && test_failures == 0; seed++)
 		run(seed);
 	printf("  seeds %" PRIu64 " to %" PRIu64 ": %" PRIu64 " moves, %" PRIu64
-	       " checkpoints, at most %" PRIu64 " slots in files\n",
-	       first_seed, first_seed + seeds - 1, most.moved, most.checkpoints, most.slot_files);
+	       " checkpoints, at most %" PRIu64 " slots in files, %" PRIu64 " backlogs at checks\n",
+	       first_seed, first_seed + seeds - 1, most.moved, most.checkpoints, most.slot_files,
+	       backlogs);
+	EXPECT(backlogs > 0 || seeds < 8);
 }
 
 int main(int argc, char **argv)
