@@ -80,7 +80,13 @@ static int page_slot(struct pawl_store *store, struct page *page, struct slot *s
 	while (!error && frames.offset < frames.end) {
 		struct stored stored;
 
-		if (pawl__frames_peek(&frames) != 1) {
+		int got = pawl__frames_peek(&frames);
+
+		if (got < 0 && got != -EBADMSG) {
+			error = got; /* a list without these tasks would look whole */
+			continue;
+		}
+		if (got != 1) {
 			if (!pawl__frames_skip(&frames, 0))
 				break;
 			continue;
