@@ -26,9 +26,9 @@ static void print_value(struct span value)
 
 static void report_bad(struct pipe *p, const struct line_error *error)
 {
-	fprintf(stderr, "%s:%" PRIu64 ": the %s", p->input.name, p->input.number, error->what);
+	fprintf(stderr, "%s:%" PRIu64 ": bad %s", p->input.name, p->input.number, error->what);
 	if (error->value.length > 0) {
-		fputs(" is '", stderr);
+		fputs(" '", stderr);
 		print_value(error->value);
 		fputc('\'', stderr);
 	}
@@ -107,8 +107,8 @@ static void handle_line(struct pipe *p, struct span source)
 	                               : line_parse(source, &p->zones, &line, &error);
 
 	p->counts.read++;
-	if (good && line.kind == LINE_CALENDAR)
-		line.ns = timetable_next(&line.timetable, clock_ns(CLOCK_REALTIME));
+	if (good && !p->options->replay)
+		line_resolve(&line, clock_ns(CLOCK_REALTIME));
 	if (!good)
 		report_bad(p, &error);
 	else if (line.kind == LINE_CANCEL)

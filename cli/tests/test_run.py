@@ -215,20 +215,20 @@ class BadLines(CommandTest):
         told = err.split("\n")
         self.assertEqual(len(told), 5)
         for line, start_of_line in zip(told, (
-                "stdin:1: the delay is '5': it has no unit; expected a number and ns, us, ms, s, m, h or d",
-                "stdin:3: the period is '0s': it is 0; expected ",
-                "stdin:4: the time is 'tomorrow': it is not of that form; expected ISO 8601 as ",
-                "stdin:5: the text after !NAME is 'b': it is not allowed; expected nothing")):
+                "stdin:1: bad delay '5': it has no unit; expected a delay as 250ms, 1.5s or 1h30m (ns, us, ms, s, m, h or d), 18:00, 'tomorrow' and a time",
+                "stdin:3: bad period '0s': it is 0; expected ",
+                "stdin:4: bad time 'tomorrow': it is not of that form; expected ISO 8601 as ",
+                "stdin:5: bad text after !NAME 'b': it is not allowed; expected nothing")):
             self.assertTrue(line.startswith(start_of_line), line)
 
     def test_a_bad_rule_or_zone_is_told(self):
         code, out, err = pawl("run", stdin=lines("cron[UTC] 0 25 * * * x", "daily[Europe/Atlantis] 02:30 x", "daily 02:30 x"))
         self.assertEqual((code, out), (1, ""))
         self.assertEqual(err, lines(
-            "stdin:1: the rule is '0 25 * * *': the hour is '25'; expected 0 to 23",
-            "stdin:2: the zone is 'Europe/Atlantis': the zone's file /usr/share/zoneinfo/Europe/Atlantis does not exist; "
+            "stdin:1: bad rule '0 25 * * *': the hour is '25'; expected 0 to 23",
+            "stdin:2: bad zone 'Europe/Atlantis': the zone's file /usr/share/zoneinfo/Europe/Atlantis does not exist; "
             "expected a name such as Europe/Berlin",
-            "stdin:3: the rule is 'daily': it has no zone; expected a zone in brackets, as [Europe/Berlin], or the option "
+            "stdin:3: bad rule 'daily': it has no zone; expected a zone in brackets, as [Europe/Berlin], or the option "
             "--zone"))
 
     def test_the_file_is_named(self):
@@ -238,7 +238,7 @@ class BadLines(CommandTest):
                 file.write("0s good\nbad\n")
             code, out, err = pawl("run", path)
             self.assertEqual((code, out), (1, "good\n"))
-            self.assertTrue(err.startswith(f"{path}:2: the delay is 'bad': "))
+            self.assertTrue(err.startswith(f"{path}:2: bad delay 'bad': "))
 
     def test_control_characters_are_not_echoed(self):
         err = pawl("run", stdin=lines("\033[2Jx y", "x" * 1000))[2]
@@ -254,7 +254,7 @@ class BadLines(CommandTest):
     def test_a_line_that_is_too_long_is_passed_over(self):
         code, out, err = pawl("run", stdin=lines("0s " + "x" * 65534, "0s good"))
         self.assertEqual((code, out), (1, "good\n"))
-        self.assertEqual(err, "stdin:1: the line: it is too long; expected at most 65536 bytes\n")
+        self.assertEqual(err, "stdin:1: bad line: it is too long; expected at most 65536 bytes\n")
 
     def test_a_zero_byte_is_refused(self):
         code, out, err = pawl("run", stdin="0s a\0b\n0s good\n")
@@ -325,7 +325,7 @@ class Signals(CommandTest):
         wait_for_write(process, 2)
         deliver(process, signal.SIGUSR1)
         process.stdin.close()
-        self.assertRegex(read_all(ours).decode().lstrip("."), r"^stdin:1: the delay is 'bad': .*; expected .*\npawl: read 1 line, .*\n$")
+        self.assertRegex(read_all(ours).decode().lstrip("."), r"^stdin:1: bad delay 'bad': .*; expected .*\npawl: read 1 line, .*\n$")
         self.assertEqual(process.wait(HANG), 1)
 
     def test_a_second_interrupt_ends_it_even_without_a_reader(self):
@@ -572,7 +572,7 @@ class Replay(CommandTest):
     def test_a_bad_timestamp_is_told(self):
         code, out, err = pawl("run", "--replay", stdin=lines("5 a", "yesterday b", "", "5 c"))
         self.assertEqual((code, out), (1, "5 a\n5 c\n"))
-        self.assertTrue(err.startswith("stdin:2: the timestamp is 'yesterday': "), err)
+        self.assertTrue(err.startswith("stdin:2: bad timestamp 'yesterday': "), err)
 
     def test_commands_get_the_whole_line(self):
         self.assertEqual(pawl("run", "--replay", "--exec", "cat", stdin=lines("5 a"))[1], "5 a\n")
