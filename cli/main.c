@@ -15,6 +15,7 @@ static const char help[] =
         "  pawl board              serve a page for the queues of Redis and Valkey\n"
         "  pawl demo               run a million tasks in ten seconds and check each\n"
         "  pawl explain DELAY...   draw the way of a timer through the wheels\n"
+        "  pawl next RULE          say when a cron expression fires\n"
         "  pawl run [FILE]         write lines, or run commands, when they are due\n"
         "  pawl store ACTION DIR   check, list or repair the directory of a store\n"
         "  pawl top SOCKET         show what a service of a running program does\n"
@@ -28,8 +29,9 @@ static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 } commands[] = {
-        {"board", command_board}, {"demo", command_demo},   {"explain", command_explain},
-        {"run", command_run},     {"store", command_store}, {"top", command_top},
+        {"board", command_board}, {"demo", command_demo}, {"explain", command_explain},
+        {"next", command_next},   {"run", command_run},   {"store", command_store},
+        {"top", command_top},
 };
 
 static int print(const char *text)
@@ -55,7 +57,8 @@ static int run_command(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(argv[0], commands[i].name) == 0)
 			return commands[i].run(argc, argv);
-	complain("unknown command '%s'; expected board, demo, explain, help, run, store or top",
+	complain("unknown command '%s'; expected board, demo, explain, help, next, run, store or "
+	         "top",
 	         argv[0]);
 	return EXIT_USAGE;
 }

@@ -189,7 +189,7 @@ class Svg(CommandTest):
 
 class Manners(CommandTest):
     def test_help_and_version_go_to_standard_output(self):
-        for arguments in (["--help"], ["demo", "--help"], ["run", "--help"], ["explain", "--help"], ["explain", "-h"]):
+        for arguments in (["--help"], ["demo", "--help"], ["next", "--help"], ["run", "--help"], ["explain", "--help"], ["explain", "-h"]):
             code, out, err = pawl(*arguments)
             self.assertEqual((code, err), (0, ""))
             self.assertTrue(out.startswith("usage: pawl "))
@@ -200,7 +200,7 @@ class Manners(CommandTest):
 
     def test_help_is_also_a_command(self):
         self.assertEqual(pawl("help"), pawl("--help"))
-        for command in ("board", "demo", "explain", "run", "top"):
+        for command in ("board", "demo", "explain", "next", "run", "top"):
             self.assertEqual(pawl("help", command), pawl(command, "--help"))
         self.expect_usage("help", "wind", says=["'wind'", "explain"])
         self.assertEqual(pawl("help", "--help"), pawl("help"))

@@ -21,6 +21,7 @@ enum {
 /* An option, where its value is put, which is one of the five, and the range of that. */
 struct setting {
 	const char *name; /* without its dashes; NULL ends a table */
+	char letter;      /* its short form, or 0 */
 	bool *flag;
 	const char **text;
 	uint64_t *number;
