@@ -18,7 +18,7 @@ _pawl() {
 	demo) options='--count --seconds --workers --seed --inspect --help' ;;
 	explain) options='--tick --wheel-size --start --svg --help' ;;
 	next) options='--zone --count --from --help' ;;
-	run) options='--exec --jobs --replay --speed --zone --strict --help' ;;
+	run) options='--line --exec --jobs --replay --speed --zone --strict --help' ;;
 	store) options='--count --dead --queue --into --help' ;;
 	top) options='--once --json --interval --page --listen --token-file --origin --help' ;;
 	esac
@@ -26,7 +26,7 @@ _pawl() {
 	--svg | --inspect | --token-file | --tls-ca | --tls-cert | --tls-key) COMPREPLY=($(compgen -f -- "$word")) && return ;;
 	--exec) COMPREPLY=($(compgen -c -- "$word")) && return ;;
 	--into) COMPREPLY=($(compgen -d -- "$word")) && return ;;
-	--queue | -n | --count | --from | --seconds | --workers | --seed | --tick | --wheel-size | --start | --jobs | --speed | --interval | --server | --listen | --origin) return ;;
+	--queue | -e | --line | -n | --count | --from | --seconds | --workers | --seed | --tick | --wheel-size | --start | --jobs | --speed | --interval | --server | --listen | --origin) return ;;
 	--zone) COMPREPLY=($(cd /usr/share/zoneinfo 2>/dev/null && compgen -f -- "$word")) && return ;;
 	esac
 	case $word in

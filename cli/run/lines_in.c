@@ -126,20 +126,48 @@ static void report_too_long(struct pipe *p)
 	report_bad(p, &error);
 }
 
-void pipe_read_input(struct pipe *p)
+static void handle_lines(struct pipe *p)
 {
 	enum input_result result;
 	struct span line;
-	int error = input_read(&p->input);
 
-	if (error) {
-		pipe_fail(p, p->input.name, -error);
-		return;
-	}
 	while (!p->stop && (result = input_next(&p->input, &line)) != INPUT_NONE) {
 		if (result == INPUT_LINE)
 			handle_line(p, line);
 		else
 			report_too_long(p);
 	}
+}
+
+static void give(struct pipe *p, const char *text)
+{
+	while (*text && !p->stop) {
+		text += input_give(&p->input, text);
+		handle_lines(p);
+	}
+}
+
+/* In messages -e stands for the file. */
+void pipe_read_lines(struct pipe *p)
+{
+	const char *name = p->input.name;
+
+	p->input.name = "-e";
+	for (size_t i = 0; i < p->options->lines.count; i++) {
+		give(p, p->options->lines.list[i]);
+		give(p, "\n");
+	}
+	p->input.name = name;
+	p->input.number = 0;
+	p->input.ended = p->options->no_input;
+}
+
+void pipe_read_input(struct pipe *p)
+{
+	int error = input_read(&p->input);
+
+	if (error)
+		pipe_fail(p, p->input.name, -error);
+	else
+		handle_lines(p);
 }

@@ -267,6 +267,7 @@ int pipe_run(const struct pipe_options *options)
 	} else if (error) {
 		complain("run: cannot begin: %s", strerror(-error));
 	} else {
+		pipe_read_lines(p);
 		loop(p);
 		code = conclude(p);
 	}

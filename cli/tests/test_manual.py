@@ -103,7 +103,7 @@ class Completion(CommandTest):
         text = ZSH.read_text()
         for name in COMMANDS:
             part = text[text.index(f"_pawl_{name}()"):].split("\n}")[0]
-            self.assertEqual(sorted(re.findall(r"'(--[a-z-]+)\[", part)), options_of(name))
+            self.assertEqual(sorted(re.findall(r"'\*?(--[a-z-]+)\[", part)), options_of(name))
 
     def test_zsh_understands_it(self):
         if not shutil.which("zsh"):

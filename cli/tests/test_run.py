@@ -193,6 +193,41 @@ class Lines(CommandTest):
     def test_a_dash_is_standard_input(self):
         self.assertEqual(pawl("run", "-", stdin="0s a\n"), (0, "a\n", ""))
 
+    def test_lines_may_be_arguments(self):
+        self.assertEqual(pawl("run", "-e", "200ms world", "--line=1ms hello", "-e2ms there"), (0, "hello\nthere\nworld\n", ""))
+        self.assertEqual(pawl("run", "-e", "=a 1h no", "-e", "# nothing", "-e", "", "-e", "=a 1ms yes"), (0, "yes\n", ""))
+        self.assertEqual(pawl("run", "-e", "1ms one\r\n2ms two"), (0, "one\ntwo\n", ""))
+        self.assertEqual(pawl("run", *["-e", "1ms x"] * 1000), (0, "x\n" * 1000, ""))
+        self.assertEqual(pawl("run", "--exec", "cat", "-e", "1ms text"), (0, "text\n", ""))
+        self.assertEqual(pawl("run", "--replay", "-e", "2026-12-01T09:00Z a"), (0, "2026-12-01T09:00Z a\n", ""))
+
+    def test_with_lines_as_arguments_input_is_read_only_if_it_is_named(self):
+        with start("run", "-e", "1ms a") as process:  # its input stays open
+            self.assertEqual(next_line(process.stdout), "a")
+            self.assertEqual(process.wait(HANG), 0)
+        self.assertEqual(pawl("run", "-e", "0ms a", stdin="0ms b\n"), (0, "a\n", ""))
+        self.assertEqual(pawl("run", "-e", "0ms a", "-", stdin="0ms b\n"), (0, "a\nb\n", ""))
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write("!name\n0ms b\nwrong\n")
+            file.flush()
+            code, out, err = pawl("run", file.name, "-e", "=name 1h no", "-e", "0ms a")
+            self.assertEqual((code, out), (1, "a\nb\n"))
+            self.assertTrue(err.startswith(f"{file.name}:3: bad "), err)
+
+    def test_a_bad_line_among_the_arguments_is_told_by_its_number(self):
+        code, out, err = pawl("run", "-e", "1ms a", "-e", "soon b", "-e", "1ms c")
+        self.assertEqual((code, out), (1, "a\nc\n"))
+        self.assertRegex(err, r"^-e:2: bad .*'soon'.*\n$")
+        code, out, err = pawl("run", "--strict", "-e", "soon b", "-e", "later c")
+        self.assertEqual((code, out, err.count("bad ")), (1, "", 2))
+        self.assertIn("stopped at a bad line; 0 lines were left", err)
+        self.assertEqual(pawl("run", "-e", "0ms " + "x" * 65532), (0, "x" * 65532 + "\n", ""))
+        self.assertEqual(pawl("run", "-e", "0ms " + "x" * 65533, "-e", "0ms y")[:2], (1, "y\n"))
+        self.assertEqual(pawl("run", "-e", "x" * 131071, "-e", "0ms y")[:2], (1, "y\n"))
+        self.assertEqual(pawl("run", "-e", "0ms x\n" * 20000), (0, "x\n" * 20000, ""))
+        self.expect_usage("run", "-e", says=["option -e needs a value"])
+        self.expect_usage("run", "-e", "0ms a", "/no/such/file", says=["/no/such/file"], expected=1)
+
     def test_empty_input_and_comments(self):
         self.assertEqual(pawl("run"), (0, "", ""))
         self.assertEqual(pawl("run", stdin="\n# 5s x\n \n"), (0, "", ""))

@@ -103,6 +103,8 @@ static bool set(const struct setting *setting, const char *name, const char *tex
 		return argument_duration(name, text, setting->least, setting->duration);
 	if (setting->flag)
 		*setting->flag = true;
+	else if (setting->texts)
+		setting->texts->list[setting->texts->count++] = text;
 	else
 		*setting->text = text;
 	return true;
