@@ -51,16 +51,52 @@ static void guard_standard_files(void)
 			return;
 }
 
+/* Whether so many edits, or fewer, turn one word into the other: a letter more, less or another, or two swapped. */
+static bool is_near(const char *a, const char *b, size_t edits)
+{
+	for (; *a && *a == *b; a++)
+		b++;
+	if (!*a && !*b)
+		return true;
+	if (edits == 0)
+		return false;
+	if ((*a && is_near(a + 1, b, edits - 1)) || (*b && is_near(a, b + 1, edits - 1)))
+		return true;
+	if (!*a || !*b)
+		return false;
+	return is_near(a + 1, b + 1, edits - 1) ||
+	       (a[0] == b[1] && a[1] == b[0] && is_near(a + 2, b + 2, edits - 1));
+}
+
+/* With more edits than one in three letters it would be a guess. */
+static bool may_mean(const char *word, const char *name)
+{
+	return is_near(word, name, strlen(name) / 3);
+}
+
+static int refuse(const char *word)
+{
+	const char *meant = may_mean(word, "help") ? "help" : NULL;
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (may_mean(word, commands[i].name))
+			meant = commands[i].name;
+	if (meant)
+		complain("unknown command '%s'; did you mean %s?", word, meant);
+	else
+		complain("unknown command '%s'; expected board, demo, explain, help, next, run, "
+		         "store or top",
+		         word);
+	return EXIT_USAGE;
+}
+
 /* argv[0] is the name of the subcommand. */
 static int run_command(int argc, char **argv)
 {
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(argv[0], commands[i].name) == 0)
 			return commands[i].run(argc, argv);
-	complain("unknown command '%s'; expected board, demo, explain, help, next, run, store or "
-	         "top",
-	         argv[0]);
-	return EXIT_USAGE;
+	return refuse(argv[0]);
 }
 
 static bool is_help(const char *word)

@@ -212,6 +212,16 @@ class Manners(CommandTest):
         self.assertTrue(err.startswith("usage: pawl "))
         self.expect_usage("wind", says=["'wind'", "explain"])
 
+    def test_a_command_that_is_nearly_right_is_guessed(self):
+        for word, meant in (("rum", "run"), ("rn", "run"), ("runs", "run"), ("rnu", "run"), ("urn", "run"), ("Run", "run"),
+                            ("stop", "top"), ("nxet", "next"), ("hlep", "help"), ("sotre", "store"), ("exlpian", "explain"),
+                            ("expln", "explain"), ("boards", "board")):
+            self.assertEqual(pawl(word), (2, "", f"pawl: unknown command '{word}'; did you mean {meant}?\n"))
+        self.expect_usage("help", "rum", says=["did you mean run?"])
+        for word in ("", "r", "put", "serve", "nru-", "list", "exp", "explains-it"):
+            self.expect_usage(word, says=[f"unknown command '{word}'; expected board, demo, explain, help, next, run, store or top"])
+        self.assertNotIn("did you mean", self.expect_usage("run" * 10000, says=["unknown command"]))
+
     def test_a_full_disk_is_noticed(self):
         if not os.path.exists("/dev/full"):
             self.skipTest("there is no /dev/full")
