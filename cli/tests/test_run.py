@@ -228,6 +228,30 @@ class Lines(CommandTest):
         self.expect_usage("run", "-e", says=["option -e needs a value"])
         self.expect_usage("run", "-e", "0ms a", "/no/such/file", says=["/no/such/file"], expected=1)
 
+    def test_on_a_terminal_it_says_what_to_type(self):
+        ours, its = pty.openpty()
+        process = start("run", stdin=its, stderr=its)
+        self.assertEqual(line_from(ours), "pawl: type lines such as '5s tea', and Ctrl-D at the end; 'pawl help run' tells more")
+        os.write(ours, b"1ms tea\n\4")
+        self.assertEqual(process.communicate(timeout=HANG)[0], b"tea\n")
+        os.close(its)
+        self.assertNotIn(b"pawl:", read_all(ours))
+        self.assertEqual(process.returncode, 0)
+
+    def test_it_does_not_say_so_if_there_is_input_or_nobody_types_or_reads_it(self):
+        for arguments, typed, stderr in ((["run"], b"0ms tea\n", None), (["run", "-e", "0ms tea"], b"", None),
+                                         (["run", "-e", "0ms tea", "-"], b"", subprocess.PIPE),
+                                         (["run", "--replay", "-e", "2026-12-01T09:00Z tea", "-"], b"", None)):
+            ours, its = pty.openpty()
+            os.write(ours, typed)
+            process = start(*arguments, stdin=its, stderr=stderr or its)
+            self.assertIn("tea", next_line(process.stdout))  # it would have said so before
+            os.write(ours, b"\4")
+            err = process.communicate(timeout=HANG)[1] or b""
+            os.close(its)
+            self.assertNotIn(b"pawl:", read_all(ours) + err, arguments)
+            self.assertEqual(process.returncode, 0)
+
     def test_empty_input_and_comments(self):
         self.assertEqual(pawl("run"), (0, "", ""))
         self.assertEqual(pawl("run", stdin="\n# 5s x\n \n"), (0, "", ""))
