@@ -6,6 +6,7 @@
 int command_board(int argc, char **argv);
 int command_demo(int argc, char **argv);
 int command_explain(int argc, char **argv);
+int command_next(int argc, char **argv);
 int command_run(int argc, char **argv);
 int command_store(int argc, char **argv);
 int command_top(int argc, char **argv);

@@ -15,6 +15,7 @@ static const char help[] =
         "  pawl board              serve a page for the queues of Redis and Valkey\n"
         "  pawl demo               run a million tasks in ten seconds and check each\n"
         "  pawl explain DELAY...   draw the way of a timer through the wheels\n"
+        "  pawl next RULE          say when a cron expression fires\n"
         "  pawl run [FILE]         write lines, or run commands, when they are due\n"
         "  pawl store ACTION DIR   check, list or repair the directory of a store\n"
         "  pawl top SOCKET         show what a service of a running program does\n"
@@ -28,8 +29,9 @@ static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 } commands[] = {
-        {"board", command_board}, {"demo", command_demo},   {"explain", command_explain},
-        {"run", command_run},     {"store", command_store}, {"top", command_top},
+        {"board", command_board}, {"demo", command_demo}, {"explain", command_explain},
+        {"next", command_next},   {"run", command_run},   {"store", command_store},
+        {"top", command_top},
 };
 
 static int print(const char *text)
@@ -49,15 +51,52 @@ static void guard_standard_files(void)
 			return;
 }
 
+/* Whether so many edits, or fewer, turn one word into the other: a letter more, less or another, or two swapped. */
+static bool is_near(const char *a, const char *b, size_t edits)
+{
+	for (; *a && *a == *b; a++)
+		b++;
+	if (!*a && !*b)
+		return true;
+	if (edits == 0)
+		return false;
+	if ((*a && is_near(a + 1, b, edits - 1)) || (*b && is_near(a, b + 1, edits - 1)))
+		return true;
+	if (!*a || !*b)
+		return false;
+	return is_near(a + 1, b + 1, edits - 1) ||
+	       (a[0] == b[1] && a[1] == b[0] && is_near(a + 2, b + 2, edits - 1));
+}
+
+/* With more edits than one in three letters it would be a guess. */
+static bool may_mean(const char *word, const char *name)
+{
+	return is_near(word, name, strlen(name) / 3);
+}
+
+static int refuse(const char *word)
+{
+	const char *meant = may_mean(word, "help") ? "help" : NULL;
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (may_mean(word, commands[i].name))
+			meant = commands[i].name;
+	if (meant)
+		complain("unknown command '%s'; did you mean %s?", word, meant);
+	else
+		complain("unknown command '%s'; expected board, demo, explain, help, next, run, "
+		         "store or top",
+		         word);
+	return EXIT_USAGE;
+}
+
 /* argv[0] is the name of the subcommand. */
 static int run_command(int argc, char **argv)
 {
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(argv[0], commands[i].name) == 0)
 			return commands[i].run(argc, argv);
-	complain("unknown command '%s'; expected board, demo, explain, help, run, store or top",
-	         argv[0]);
-	return EXIT_USAGE;
+	return refuse(argv[0]);
 }
 
 static bool is_help(const char *word)

@@ -33,6 +33,17 @@ static void make_room(struct input *input)
 	input->from = 0;
 }
 
+size_t input_give(struct input *input, const char *text)
+{
+	size_t size;
+
+	make_room(input);
+	size = strnlen(text, sizeof(input->buffer) - input->to);
+	memcpy(input->buffer + input->to, text, size);
+	input->to += size;
+	return size;
+}
+
 int input_read(struct input *input)
 {
 	ssize_t size;

@@ -28,6 +28,12 @@ void input_close(struct input *input);
  */
 int input_read(struct input *input);
 
+/*
+ * Put the beginning of a text where input_read puts what it reads, under the same condition. Returns the number of
+ * bytes, at least 1 unless the text is empty.
+ */
+size_t input_give(struct input *input, const char *text);
+
 enum input_result { INPUT_NONE, INPUT_LINE, INPUT_TOO_LONG };
 
 /*

@@ -12,7 +12,8 @@
 #define FIELDS         5 /* of a cron expression: a sixth would be text */
 
 static const char when_expected[] =
-        DURATION_EXPECTED ", or @ and a time, or 'every' and a duration, or 'daily' or 'cron'";
+        "a delay as 250ms, 1.5s or 1h30m (ns, us, ms, s, m, h or d), 18:00, 'tomorrow' and a time, "
+        "@ and a date, 'every' and a delay, 'daily' or 'cron'";
 static const char time_expected[] =
         "ISO 8601 as 2026-12-01T09:00Z, 2026-12-01T10:00:00.5+01:00 or "
         "2026-12-01T10:00[Europe/Berlin], or seconds since 1970 (13 digits: ms, 16: us, 19: ns), "
@@ -137,13 +138,18 @@ static bool parse_time(struct span word, struct zones *zones, struct line *line,
 	return true;
 }
 
-/* Whether the word is the name, with or without a zone after it. */
-static bool is_keyword(struct span word, const char *name)
+static struct span without_zone(struct span word)
 {
 	struct span zone;
 
 	split_zone_name(&word, &zone);
-	return equals(word, name);
+	return word;
+}
+
+/* Whether the word is the name, with or without a zone after it. */
+static bool is_keyword(struct span word, const char *name)
+{
+	return equals(without_zone(word), name);
 }
 
 /* Remove the next `count` words, with the blanks between them, from `rest`. */
@@ -220,11 +226,40 @@ static bool parse_delay(struct span word, struct line *line, struct line_error *
 	return true;
 }
 
+/* 18:00, in the zone after it, or in the fallback, or else in the machine's own. */
+static bool parse_clock(struct span word, struct span expression, enum line_kind kind,
+                        struct zones *zones, struct line *line, struct line_error *error)
+{
+	const struct pawl_zone *fallback = zones->fallback;
+	bool good;
+
+	if (!fallback)
+		zones->fallback = zones_find(zones, (struct span){"local", 5}, &error->calendar);
+	good = parse_rule(word, expression, pawl_calendar_daily, zones, line, error);
+	zones->fallback = fallback;
+	line->kind = kind;
+	return good;
+}
+
+/* A time of day with or without a zone, such as 18:00[Europe/Berlin]. */
+static bool is_clock(struct span word)
+{
+	word = without_zone(word);
+	return word.length > 1 && word.text[0] >= '0' && word.text[0] <= '9' &&
+	       memchr(word.text, ':', word.length);
+}
+
 static bool parse_when(struct span word, struct span *rest, struct zones *zones, struct line *line,
                        struct line_error *error)
 {
 	if (word.length > 0 && word.text[0] == '@')
 		return parse_time(word, zones, line, error);
+	if (equals(word, "in"))
+		return parse_delay(next_words(rest, 1), line, error);
+	if (is_clock(word))
+		return parse_clock(word, without_zone(word), LINE_TODAY, zones, line, error);
+	if (is_keyword(word, "tomorrow"))
+		return parse_clock(word, next_words(rest, 1), LINE_TOMORROW, zones, line, error);
 	if (equals(word, "every"))
 		return parse_period(rest, line, error);
 	if (is_keyword(word, "daily"))
@@ -260,6 +295,7 @@ bool line_parse(struct span source, struct zones *zones, struct line *line,
 	skip_blanks(&rest);
 	if (rest.length == 0 || *rest.text == '#')
 		return true;
+	line->source = rest;
 	word = next_word(&rest);
 	if (word.text[0] == '!')
 		return parse_cancel(word, rest, line, error);
@@ -273,6 +309,25 @@ bool line_parse(struct span source, struct zones *zones, struct line *line,
 		return false;
 	line->text = rest;
 	return true;
+}
+
+/* Tomorrow begins when the zone's clocks first show its midnight, or a later time. */
+static uint64_t tomorrow(const struct pawl_zone *zone, uint64_t wall)
+{
+	int64_t now = (int64_t)(wall / PAWL_SECOND), local = now + pawl_zone_offset(zone, now);
+
+	return (uint64_t)pawl_zone_time(zone, (local / 86400 + 1) * 86400) * PAWL_SECOND;
+}
+
+void line_resolve(struct line *line, uint64_t wall)
+{
+	if (line->kind == LINE_TOMORROW)
+		wall = tomorrow(line->timetable.zone, wall) - 1;
+	else if (line->kind != LINE_TODAY && line->kind != LINE_CALENDAR)
+		return;
+	line->ns = timetable_next(&line->timetable, wall);
+	if (line->kind != LINE_CALENDAR)
+		line->kind = LINE_AT;
 }
 
 /* In many logs a blank is between the date and the time: then the stamp is two words. */

@@ -3,6 +3,9 @@
  * A line of `pawl run`:
  *
  *	250ms TEXT                      after a delay
+ *	in 5m TEXT                      the same
+ *	18:00 TEXT                      when clocks show that time next, here or as 18:00[Europe/Berlin]
+ *	tomorrow 09:00 TEXT             at that time of the next day
  *	@2026-12-01T09:00:00Z TEXT      at a time
  *	@2026-12-01T10:00[Europe/Berlin] TEXT      at a local time
  *	every 10s TEXT                  repeatedly
@@ -26,7 +29,16 @@
 
 struct zones;
 
-enum line_kind { LINE_NOTHING, LINE_AFTER, LINE_AT, LINE_EVERY, LINE_CALENDAR, LINE_CANCEL };
+enum line_kind {
+	LINE_NOTHING,
+	LINE_AFTER,
+	LINE_AT,
+	LINE_EVERY,
+	LINE_CALENDAR,
+	LINE_CANCEL,
+	LINE_TODAY, /* at the next time of the timetable: line_resolve() turns it into a LINE_AT */
+	LINE_TOMORROW /* the same, of the next day */
+};
 
 /* A part of a line, borrowed from it. */
 struct span {
@@ -44,6 +56,7 @@ struct line {
 	enum line_kind kind;
 	uint64_t ns; /* the delay, the time since 1970, or the period */
 	struct span name, text;
+	struct span source; /* the whole line from its first word on; `text` is its end */
 	struct timetable timetable;
 };
 
@@ -58,5 +71,8 @@ struct line_error {
 bool line_parse(struct span source, struct zones *zones, struct line *line,
                 struct line_error *error);
 bool line_parse_stamped(struct span source, struct line *line, struct line_error *error);
+
+/* Set the time of a line for which it depends on the present, `wall`: ns since 1970. */
+void line_resolve(struct line *line, uint64_t wall);
 
 #endif

@@ -26,9 +26,9 @@ static void print_value(struct span value)
 
 static void report_bad(struct pipe *p, const struct line_error *error)
 {
-	fprintf(stderr, "%s:%" PRIu64 ": the %s", p->input.name, p->input.number, error->what);
+	fprintf(stderr, "%s:%" PRIu64 ": bad %s", p->input.name, p->input.number, error->what);
 	if (error->value.length > 0) {
-		fputs(" is '", stderr);
+		fputs(" '", stderr);
 		print_value(error->value);
 		fputc('\'', stderr);
 	}
@@ -107,8 +107,8 @@ static void handle_line(struct pipe *p, struct span source)
 	                               : line_parse(source, &p->zones, &line, &error);
 
 	p->counts.read++;
-	if (good && line.kind == LINE_CALENDAR)
-		line.ns = timetable_next(&line.timetable, clock_ns(CLOCK_REALTIME));
+	if (good && !p->options->replay)
+		line_resolve(&line, clock_ns(CLOCK_REALTIME));
 	if (!good)
 		report_bad(p, &error);
 	else if (line.kind == LINE_CANCEL)
@@ -126,20 +126,48 @@ static void report_too_long(struct pipe *p)
 	report_bad(p, &error);
 }
 
-void pipe_read_input(struct pipe *p)
+static void handle_lines(struct pipe *p)
 {
 	enum input_result result;
 	struct span line;
-	int error = input_read(&p->input);
 
-	if (error) {
-		pipe_fail(p, p->input.name, -error);
-		return;
-	}
 	while (!p->stop && (result = input_next(&p->input, &line)) != INPUT_NONE) {
 		if (result == INPUT_LINE)
 			handle_line(p, line);
 		else
 			report_too_long(p);
 	}
+}
+
+static void give(struct pipe *p, const char *text)
+{
+	while (*text && !p->stop) {
+		text += input_give(&p->input, text);
+		handle_lines(p);
+	}
+}
+
+/* In messages -e stands for the file. */
+void pipe_read_lines(struct pipe *p)
+{
+	const char *name = p->input.name;
+
+	p->input.name = "-e";
+	for (size_t i = 0; i < p->options->lines.count; i++) {
+		give(p, p->options->lines.list[i]);
+		give(p, "\n");
+	}
+	p->input.name = name;
+	p->input.number = 0;
+	p->input.ended = p->options->no_input;
+}
+
+void pipe_read_input(struct pipe *p)
+{
+	int error = input_read(&p->input);
+
+	if (error)
+		pipe_fail(p, p->input.name, -error);
+	else
+		handle_lines(p);
 }

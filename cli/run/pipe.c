@@ -249,6 +249,18 @@ static bool open_zone(struct pipe *p)
 	return p->zones.fallback != NULL;
 }
 
+/* For someone who has started it without input, and would see nothing. */
+static void hint(const struct pipe *p)
+{
+	struct pollfd fd = {.fd = p->input.fd, .events = POLLIN};
+
+	if (p->input.ended || p->options->replay || !isatty(p->input.fd) || !isatty(STDERR_FILENO))
+		return;
+	if (poll(&fd, 1, 0) == 0)
+		complain("type lines such as '5s tea', and Ctrl-D at the end; 'pawl help run' "
+		         "tells more");
+}
+
 int pipe_run(const struct pipe_options *options)
 {
 	struct pipe *p = calloc(1, sizeof(*p));
@@ -267,6 +279,8 @@ int pipe_run(const struct pipe_options *options)
 	} else if (error) {
 		complain("run: cannot begin: %s", strerror(-error));
 	} else {
+		pipe_read_lines(p);
+		hint(p);
 		loop(p);
 		code = conclude(p);
 	}

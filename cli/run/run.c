@@ -2,6 +2,7 @@
 /* pawl run: its options. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,10 +13,15 @@
 static const char help[] =
         "usage: pawl run [OPTION...] [FILE]\n"
         "\n"
-        "Reads lines from FILE, or from standard input (also '-'), and writes the text of\n"
-        "each when it is due.\n"
+        "Reads lines from FILE, or from standard input (also '-'), or from -e, and writes\n"
+        "the text of each when it is due.\n"
         "\n"
         "  1h30m TEXT                    after a delay: ns, us, ms, s, m, h or d\n"
+        "  in 5m TEXT                    the same\n"
+        "  18:00 TEXT                    when clocks show that time next, in the zone of\n"
+        "                                --zone, or the machine's\n"
+        "  18:00[Europe/Berlin] TEXT     the same in another zone\n"
+        "  tomorrow 09:00 TEXT           at that time of the next day\n"
         "  @2026-12-01T09:00Z TEXT       at a time; also @SECONDS since 1970\n"
         "  @2026-12-01T10:00[Europe/Berlin] TEXT     at a local time\n"
         "  every 10s TEXT                repeatedly\n"
@@ -26,6 +32,9 @@ static const char help[] =
         "  !NAME                         cancels the line of that name\n"
         "  # and empty lines             are ignored\n"
         "\n"
+        "  -e, --line LINE\n"
+        "                 a line, as if it were read; may be repeated. Then input is\n"
+        "                 read, after these lines, only if FILE or '-' is given\n"
         "  --exec CMD     run 'sh -c CMD' for each line, with the text on its standard\n"
         "                 input and in $PAWL_TEXT\n"
         "  --jobs N       with --exec: commands at once, 1 to 1024 (default: the\n"
@@ -64,10 +73,10 @@ static bool makes_sense(const struct pipe_options *options, int count, char **ar
 	return false;
 }
 
-int command_run(int argc, char **argv)
+static int run(int argc, char **argv, struct pipe_options options)
 {
-	struct pipe_options options = {.speed = 1.0};
 	const struct setting settings[] = {
+	        {"line", .letter = 'e', .texts = &options.lines},
 	        {"exec", .text = &options.command},
 	        {"jobs", .number = &options.jobs, .least = 1, .most = 1024},
 	        {"replay", .flag = &options.replay},
@@ -86,5 +95,19 @@ int command_run(int argc, char **argv)
 		options.jobs = processors();
 	if (optind < argc && strcmp(argv[optind], "-") != 0)
 		options.path = argv[optind];
+	options.no_input = options.lines.count > 0 && optind == argc;
 	return pipe_run(&options);
+}
+
+int command_run(int argc, char **argv)
+{
+	const char **lines = calloc((size_t)argc, sizeof(*lines));
+	int code = EXIT_FAULT;
+
+	if (lines)
+		code = run(argc, argv, (struct pipe_options){.lines.list = lines, .speed = 1.0});
+	else
+		complain("run: there is no memory for %d arguments", argc);
+	free(lines);
+	return code;
 }

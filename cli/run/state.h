@@ -3,6 +3,7 @@
 #ifndef PAWL_CLI_STATE_H
 #define PAWL_CLI_STATE_H
 
+#include "../text/arguments.h"
 #include "../wait/wait.h"
 #include "children.h"
 #include "entries.h"
@@ -11,6 +12,8 @@
 #include "zones.h"
 
 struct pipe_options {
+	struct texts lines;  /* of -e: they come before the input */
+	bool no_input;       /* there are only these lines */
 	const char *path;    /* NULL: standard input */
 	const char *command; /* NULL: lines are written to standard output */
 	uint64_t jobs;       /* commands at once */
@@ -46,6 +49,9 @@ struct pipe {
 
 /* `pawl run` itself: reads lines, and writes them when they are due. Returns the exit code. */
 int pipe_run(const struct pipe_options *options);
+
+/* Arm the lines of -e. */
+void pipe_read_lines(struct pipe *pipe);
 
 /* Read once, and arm the lines that were read. */
 void pipe_read_input(struct pipe *pipe);

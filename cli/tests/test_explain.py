@@ -189,7 +189,7 @@ class Svg(CommandTest):
 
 class Manners(CommandTest):
     def test_help_and_version_go_to_standard_output(self):
-        for arguments in (["--help"], ["demo", "--help"], ["run", "--help"], ["explain", "--help"], ["explain", "-h"]):
+        for arguments in (["--help"], ["demo", "--help"], ["next", "--help"], ["run", "--help"], ["explain", "--help"], ["explain", "-h"]):
             code, out, err = pawl(*arguments)
             self.assertEqual((code, err), (0, ""))
             self.assertTrue(out.startswith("usage: pawl "))
@@ -200,7 +200,7 @@ class Manners(CommandTest):
 
     def test_help_is_also_a_command(self):
         self.assertEqual(pawl("help"), pawl("--help"))
-        for command in ("board", "demo", "explain", "run", "top"):
+        for command in ("board", "demo", "explain", "next", "run", "top"):
             self.assertEqual(pawl("help", command), pawl(command, "--help"))
         self.expect_usage("help", "wind", says=["'wind'", "explain"])
         self.assertEqual(pawl("help", "--help"), pawl("help"))
@@ -211,6 +211,16 @@ class Manners(CommandTest):
         self.assertEqual((code, out), (2, ""))
         self.assertTrue(err.startswith("usage: pawl "))
         self.expect_usage("wind", says=["'wind'", "explain"])
+
+    def test_a_command_that_is_nearly_right_is_guessed(self):
+        for word, meant in (("rum", "run"), ("rn", "run"), ("runs", "run"), ("rnu", "run"), ("urn", "run"), ("Run", "run"),
+                            ("stop", "top"), ("nxet", "next"), ("hlep", "help"), ("sotre", "store"), ("exlpian", "explain"),
+                            ("expln", "explain"), ("boards", "board")):
+            self.assertEqual(pawl(word), (2, "", f"pawl: unknown command '{word}'; did you mean {meant}?\n"))
+        self.expect_usage("help", "rum", says=["did you mean run?"])
+        for word in ("", "r", "put", "serve", "nru-", "list", "exp", "explains-it"):
+            self.expect_usage(word, says=[f"unknown command '{word}'; expected board, demo, explain, help, next, run, store or top"])
+        self.assertNotIn("did you mean", self.expect_usage("run" * 10000, says=["unknown command"]))
 
     def test_a_full_disk_is_noticed(self):
         if not os.path.exists("/dev/full"):

@@ -129,6 +129,86 @@ static void local_times_are_understood(void)
 	            "x");
 }
 
+static void expect_resolved(const char *text, int64_t now, int64_t due)
+{
+	struct line line = parsed(text);
+
+	line_resolve(&line, (uint64_t)now * 1000000000 + 1);
+	EXPECT_EQ(line.kind, LINE_AT);
+	EXPECT_EQ(line.ns, (uint64_t)due * 1000000000);
+	expect_span(line.text, "x");
+}
+
+/* 2026-03-28T12:00Z in Berlin, where clocks go forward in the night after: 02:00 to 03:00. */
+static void times_of_day_are_those_of_the_zone(void)
+{
+	const int64_t noon = 1774699200, midnight = noon + 39600;
+	static struct pawl_zone berlin;
+
+	expect_line("in 5m x", LINE_AFTER, UINT64_C(300000000000), "", "x");
+	expect_line("=tea in   5m x", LINE_AFTER, UINT64_C(300000000000), "tea", "x");
+	expect_resolved("18:00[UTC] x", noon, noon + 21600);
+	expect_resolved("12:00[UTC] x", noon, noon + 86400);
+	expect_resolved("12:00:01[UTC] x", noon, noon + 1);
+	expect_resolved("=tea tomorrow[UTC] 09:00 x", noon, noon + 75600);
+	expect_resolved("tomorrow[UTC]  00:00 x", noon, noon + 43200);
+	expect_resolved("tomorrow[Europe/Berlin] 00:00 x", noon, midnight);
+	expect_resolved("tomorrow[Europe/Berlin] 02:30 x", noon, midnight + 7200);
+	expect_resolved("tomorrow[Europe/Berlin] 09:00 x", noon, midnight + 8 * 3600);
+	expect_resolved("tomorrow[Europe/Berlin] 23:30 x", midnight - 1, midnight + 81000);
+	expect_resolved("02:30[Europe/Berlin] x", noon, midnight + 7200);
+	EXPECT_EQ(pawl_zone_load(&berlin, "Europe/Berlin", NULL), 0);
+	zones.fallback = &berlin;
+	expect_resolved("13:30 x", noon, noon + 1800);
+	zones.fallback = NULL;
+}
+
+/* Against the definition: the first second, tried one by one in steps of a minute, whose clock shows the time. */
+static void every_time_of_day_from_every_hour(void)
+{
+	static struct pawl_zone berlin;
+
+	EXPECT_EQ(pawl_zone_load(&berlin, "Europe/Berlin", NULL), 0);
+	for (int64_t now = 1774600200; now < 1774600200 + 4 * 86400; now += 5400)
+		for (int64_t minute = 0; minute < 1440; minute += 15)
+			for (int next_day = 0; next_day < 2; next_day++) {
+				int64_t local = now + pawl_zone_offset(&berlin, now), due = now;
+				int64_t day = local / 86400 + next_day,
+				        wanted = day * 86400 + minute * 60;
+				char text[64];
+
+				if (!next_day && wanted <= local)
+					wanted += 86400;
+				while (due + pawl_zone_offset(&berlin, due) < wanted)
+					due += 60;
+				snprintf(text, sizeof(text), "%s%02d:%02d%s x",
+				         next_day ? "tomorrow[Europe/Berlin] " : "",
+				         (int)minute / 60, (int)minute % 60,
+				         next_day ? "" : "[Europe/Berlin]");
+				expect_resolved(text, now, due);
+			}
+}
+
+static void errors_in_a_time_of_day_are_named(void)
+{
+	static const char wrong[] =
+	        "the time of day is '%s'; expected hh:mm or hh:mm:ss, 00:00 to 23:59:59";
+	static const char *const bad[] = {"24:00", "18:60", "1:00", "18:", "18:00:60", "18:00x"};
+	char line[64], text[160];
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(text, sizeof(text), wrong, bad[i]);
+		snprintf(line, sizeof(line), "%s x", bad[i]);
+		expect_refused(line, "rule", bad[i], text);
+		snprintf(line, sizeof(line), "tomorrow %s x", bad[i]);
+		expect_refused(line, "rule", bad[i], text);
+	}
+	snprintf(text, sizeof(text), wrong, "");
+	expect_refused("tomorrow", "rule", "", text);
+	expect_refused("in", "delay", "", "it is missing");
+	expect_refused("in 18:00 x", "delay", "18:00", "its unit is unknown");
+}
+
 static void the_fallback_is_the_zone_of_lines_that_name_none(void)
 {
 	static struct pawl_zone berlin;
@@ -423,6 +503,9 @@ int main(void)
 	        TEST(every_kind_of_line_is_understood),
 	        TEST(lines_by_the_calendar_are_understood),
 	        TEST(local_times_are_understood),
+	        TEST(times_of_day_are_those_of_the_zone),
+	        TEST(every_time_of_day_from_every_hour),
+	        TEST(errors_in_a_time_of_day_are_named),
 	        TEST(the_fallback_is_the_zone_of_lines_that_name_none),
 	        TEST(errors_in_a_calendar_rule_are_named),
 	        TEST(blanks_matter_in_the_text_only),

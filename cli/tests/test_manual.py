@@ -13,7 +13,7 @@ TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 MANUAL = (TOP / "cli/pawl.1").read_text()
 BASH = TOP / "cli/completion/pawl.bash"
 ZSH = TOP / "cli/completion/_pawl"
-COMMANDS = ("board", "demo", "explain", "run", "store", "top")
+COMMANDS = ("board", "demo", "explain", "next", "run", "store", "top")
 
 
 def options_of(subcommand):
@@ -48,7 +48,7 @@ def page_of(name):
 class Manual(CommandTest):
     def test_its_examples_are_true(self):
         examples = re.findall(r"^\.EX\n\$ (.*)\n((?:.*\n)*?)\.EE$", MANUAL, re.M)
-        self.assertEqual(len(examples), 2)
+        self.assertEqual(len(examples), 3)
         for line, out in examples:
             shell = plain(line).replace("pawl ", f"{shlex.quote(PAWL)} ")
             done = subprocess.run(["sh", "-c", shell], capture_output=True, timeout=HANG, env=environment())
@@ -103,7 +103,7 @@ class Completion(CommandTest):
         text = ZSH.read_text()
         for name in COMMANDS:
             part = text[text.index(f"_pawl_{name}()"):].split("\n}")[0]
-            self.assertEqual(sorted(re.findall(r"'(--[a-z-]+)\[", part)), options_of(name))
+            self.assertEqual(sorted(re.findall(r"'\*?(--[a-z-]+)\[", part)), options_of(name))
 
     def test_zsh_understands_it(self):
         if not shutil.which("zsh"):

@@ -193,6 +193,65 @@ class Lines(CommandTest):
     def test_a_dash_is_standard_input(self):
         self.assertEqual(pawl("run", "-", stdin="0s a\n"), (0, "a\n", ""))
 
+    def test_lines_may_be_arguments(self):
+        self.assertEqual(pawl("run", "-e", "200ms world", "--line=1ms hello", "-e2ms there"), (0, "hello\nthere\nworld\n", ""))
+        self.assertEqual(pawl("run", "-e", "=a 1h no", "-e", "# nothing", "-e", "", "-e", "=a 1ms yes"), (0, "yes\n", ""))
+        self.assertEqual(pawl("run", "-e", "1ms one\r\n2ms two"), (0, "one\ntwo\n", ""))
+        self.assertEqual(pawl("run", *["-e", "1ms x"] * 1000), (0, "x\n" * 1000, ""))
+        self.assertEqual(pawl("run", "--exec", "cat", "-e", "1ms text"), (0, "text\n", ""))
+        self.assertEqual(pawl("run", "--replay", "-e", "2026-12-01T09:00Z a"), (0, "2026-12-01T09:00Z a\n", ""))
+
+    def test_with_lines_as_arguments_input_is_read_only_if_it_is_named(self):
+        with start("run", "-e", "1ms a") as process:  # its input stays open
+            self.assertEqual(next_line(process.stdout), "a")
+            self.assertEqual(process.wait(HANG), 0)
+        self.assertEqual(pawl("run", "-e", "0ms a", stdin="0ms b\n"), (0, "a\n", ""))
+        self.assertEqual(pawl("run", "-e", "0ms a", "-", stdin="0ms b\n"), (0, "a\nb\n", ""))
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write("!name\n0ms b\nwrong\n")
+            file.flush()
+            code, out, err = pawl("run", file.name, "-e", "=name 1h no", "-e", "0ms a")
+            self.assertEqual((code, out), (1, "a\nb\n"))
+            self.assertTrue(err.startswith(f"{file.name}:3: bad "), err)
+
+    def test_a_bad_line_among_the_arguments_is_told_by_its_number(self):
+        code, out, err = pawl("run", "-e", "1ms a", "-e", "soon b", "-e", "1ms c")
+        self.assertEqual((code, out), (1, "a\nc\n"))
+        self.assertRegex(err, r"^-e:2: bad .*'soon'.*\n$")
+        code, out, err = pawl("run", "--strict", "-e", "soon b", "-e", "later c")
+        self.assertEqual((code, out, err.count("bad ")), (1, "", 2))
+        self.assertIn("stopped at a bad line; 0 lines were left", err)
+        self.assertEqual(pawl("run", "-e", "0ms " + "x" * 65532), (0, "x" * 65532 + "\n", ""))
+        self.assertEqual(pawl("run", "-e", "0ms " + "x" * 65533, "-e", "0ms y")[:2], (1, "y\n"))
+        self.assertEqual(pawl("run", "-e", "x" * 131071, "-e", "0ms y")[:2], (1, "y\n"))
+        self.assertEqual(pawl("run", "-e", "0ms x\n" * 20000), (0, "x\n" * 20000, ""))
+        self.expect_usage("run", "-e", says=["option -e needs a value"])
+        self.expect_usage("run", "-e", "0ms a", "/no/such/file", says=["/no/such/file"], expected=1)
+
+    def test_on_a_terminal_it_says_what_to_type(self):
+        ours, its = pty.openpty()
+        process = start("run", stdin=its, stderr=its)
+        self.assertEqual(line_from(ours), "pawl: type lines such as '5s tea', and Ctrl-D at the end; 'pawl help run' tells more")
+        os.write(ours, b"1ms tea\n\4")
+        self.assertEqual(process.communicate(timeout=HANG)[0], b"tea\n")
+        os.close(its)
+        self.assertNotIn(b"pawl:", read_all(ours))
+        self.assertEqual(process.returncode, 0)
+
+    def test_it_does_not_say_so_if_there_is_input_or_nobody_types_or_reads_it(self):
+        for arguments, typed, stderr in ((["run"], b"0ms tea\n", None), (["run", "-e", "0ms tea"], b"", None),
+                                         (["run", "-e", "0ms tea", "-"], b"", subprocess.PIPE),
+                                         (["run", "--replay", "-e", "2026-12-01T09:00Z tea", "-"], b"", None)):
+            ours, its = pty.openpty()
+            os.write(ours, typed)
+            process = start(*arguments, stdin=its, stderr=stderr or its)
+            self.assertIn("tea", next_line(process.stdout))  # it would have said so before
+            os.write(ours, b"\4")
+            err = process.communicate(timeout=HANG)[1] or b""
+            os.close(its)
+            self.assertNotIn(b"pawl:", read_all(ours) + err, arguments)
+            self.assertEqual(process.returncode, 0)
+
     def test_empty_input_and_comments(self):
         self.assertEqual(pawl("run"), (0, "", ""))
         self.assertEqual(pawl("run", stdin="\n# 5s x\n \n"), (0, "", ""))
@@ -215,20 +274,20 @@ class BadLines(CommandTest):
         told = err.split("\n")
         self.assertEqual(len(told), 5)
         for line, start_of_line in zip(told, (
-                "stdin:1: the delay is '5': it has no unit; expected a number and ns, us, ms, s, m, h or d",
-                "stdin:3: the period is '0s': it is 0; expected ",
-                "stdin:4: the time is 'tomorrow': it is not of that form; expected ISO 8601 as ",
-                "stdin:5: the text after !NAME is 'b': it is not allowed; expected nothing")):
+                "stdin:1: bad delay '5': it has no unit; expected a delay as 250ms, 1.5s or 1h30m (ns, us, ms, s, m, h or d), 18:00, 'tomorrow' and a time",
+                "stdin:3: bad period '0s': it is 0; expected ",
+                "stdin:4: bad time 'tomorrow': it is not of that form; expected ISO 8601 as ",
+                "stdin:5: bad text after !NAME 'b': it is not allowed; expected nothing")):
             self.assertTrue(line.startswith(start_of_line), line)
 
     def test_a_bad_rule_or_zone_is_told(self):
         code, out, err = pawl("run", stdin=lines("cron[UTC] 0 25 * * * x", "daily[Europe/Atlantis] 02:30 x", "daily 02:30 x"))
         self.assertEqual((code, out), (1, ""))
         self.assertEqual(err, lines(
-            "stdin:1: the rule is '0 25 * * *': the hour is '25'; expected 0 to 23",
-            "stdin:2: the zone is 'Europe/Atlantis': the zone's file /usr/share/zoneinfo/Europe/Atlantis does not exist; "
+            "stdin:1: bad rule '0 25 * * *': the hour is '25'; expected 0 to 23",
+            "stdin:2: bad zone 'Europe/Atlantis': the zone's file /usr/share/zoneinfo/Europe/Atlantis does not exist; "
             "expected a name such as Europe/Berlin",
-            "stdin:3: the rule is 'daily': it has no zone; expected a zone in brackets, as [Europe/Berlin], or the option "
+            "stdin:3: bad rule 'daily': it has no zone; expected a zone in brackets, as [Europe/Berlin], or the option "
             "--zone"))
 
     def test_the_file_is_named(self):
@@ -238,7 +297,7 @@ class BadLines(CommandTest):
                 file.write("0s good\nbad\n")
             code, out, err = pawl("run", path)
             self.assertEqual((code, out), (1, "good\n"))
-            self.assertTrue(err.startswith(f"{path}:2: the delay is 'bad': "))
+            self.assertTrue(err.startswith(f"{path}:2: bad delay 'bad': "))
 
     def test_control_characters_are_not_echoed(self):
         err = pawl("run", stdin=lines("\033[2Jx y", "x" * 1000))[2]
@@ -254,7 +313,7 @@ class BadLines(CommandTest):
     def test_a_line_that_is_too_long_is_passed_over(self):
         code, out, err = pawl("run", stdin=lines("0s " + "x" * 65534, "0s good"))
         self.assertEqual((code, out), (1, "good\n"))
-        self.assertEqual(err, "stdin:1: the line: it is too long; expected at most 65536 bytes\n")
+        self.assertEqual(err, "stdin:1: bad line: it is too long; expected at most 65536 bytes\n")
 
     def test_a_zero_byte_is_refused(self):
         code, out, err = pawl("run", stdin="0s a\0b\n0s good\n")
@@ -325,7 +384,7 @@ class Signals(CommandTest):
         wait_for_write(process, 2)
         deliver(process, signal.SIGUSR1)
         process.stdin.close()
-        self.assertRegex(read_all(ours).decode().lstrip("."), r"^stdin:1: the delay is 'bad': .*; expected .*\npawl: read 1 line, .*\n$")
+        self.assertRegex(read_all(ours).decode().lstrip("."), r"^stdin:1: bad delay 'bad': .*; expected .*\npawl: read 1 line, .*\n$")
         self.assertEqual(process.wait(HANG), 1)
 
     def test_a_second_interrupt_ends_it_even_without_a_reader(self):
@@ -572,7 +631,7 @@ class Replay(CommandTest):
     def test_a_bad_timestamp_is_told(self):
         code, out, err = pawl("run", "--replay", stdin=lines("5 a", "yesterday b", "", "5 c"))
         self.assertEqual((code, out), (1, "5 a\n5 c\n"))
-        self.assertTrue(err.startswith("stdin:2: the timestamp is 'yesterday': "), err)
+        self.assertTrue(err.startswith("stdin:2: bad timestamp 'yesterday': "), err)
 
     def test_commands_get_the_whole_line(self):
         self.assertEqual(pawl("run", "--replay", "--exec", "cat", stdin=lines("5 a"))[1], "5 a\n")

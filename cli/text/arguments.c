@@ -48,20 +48,21 @@ static bool parse_number(const char *text, uint64_t *number)
 	return *end == '\0' && errno == 0;
 }
 
-static bool set_number(const struct setting *setting, const char *text)
+/* `name` is the option as it was written. */
+static bool set_number(const struct setting *setting, const char *name, const char *text)
 {
 	uint64_t found;
 
 	if (!parse_number(text, &found) || found < setting->least || found > setting->most) {
-		complain("--%s is '%s'; expected a whole number from %" PRIu64 " to %" PRIu64,
-		         setting->name, text, setting->least, setting->most);
+		complain("%s is '%s'; expected a whole number from %" PRIu64 " to %" PRIu64, name,
+		         text, setting->least, setting->most);
 		return false;
 	}
 	*setting->number = found;
 	return true;
 }
 
-static bool set_decimal(const struct setting *setting, const char *text)
+static bool set_decimal(const struct setting *setting, const char *name, const char *text)
 {
 	size_t digits = strspn(text, "0123456789.");
 	char *end;
@@ -69,8 +70,8 @@ static bool set_decimal(const struct setting *setting, const char *text)
 
 	if (digits == 0 || text[digits] != '\0' || *end != '\0' || found < setting->low ||
 	    found > setting->high) {
-		complain("--%s is '%s'; expected a number from %g to %g", setting->name, text,
-		         setting->low, setting->high);
+		complain("%s is '%s'; expected a number from %g to %g", name, text, setting->low,
+		         setting->high);
 		return false;
 	}
 	*setting->decimal = found;
@@ -92,40 +93,72 @@ bool argument_duration(const char *what, const char *text, uint64_t min_ns, uint
 	return true;
 }
 
-static bool set_duration(const struct setting *setting, const char *text)
-{
-	char name[32];
-
-	snprintf(name, sizeof(name), "--%s", setting->name);
-	return argument_duration(name, text, setting->least, setting->duration);
-}
-
-static bool set(const struct setting *setting, const char *text)
+static bool set(const struct setting *setting, const char *name, const char *text)
 {
 	if (setting->number)
-		return set_number(setting, text);
+		return set_number(setting, name, text);
 	if (setting->decimal)
-		return set_decimal(setting, text);
+		return set_decimal(setting, name, text);
 	if (setting->duration)
-		return set_duration(setting, text);
+		return argument_duration(name, text, setting->least, setting->duration);
 	if (setting->flag)
 		*setting->flag = true;
+	else if (setting->texts)
+		setting->texts->list[setting->texts->count++] = text;
 	else
 		*setting->text = text;
 	return true;
 }
 
+/* What getopt_long() has to know. Of a long option it tells the index, and of a short one the letter. */
+struct known_options {
+	struct option names[SETTINGS_MAX + 2];
+	char letters[2 * SETTINGS_MAX + 3];
+};
+
+static void describe(const struct setting *settings, struct known_options *known)
+{
+	char *letter = known->letters + strlen(strcpy(known->letters, ":h"));
+
+	known->names[0] = (struct option){"help", no_argument, NULL, 'h'};
+	for (int i = 0; settings[i].name; i++) {
+		bool has_value = !settings[i].flag;
+
+		known->names[i + 1] = (struct option){
+		        settings[i].name, has_value ? required_argument : no_argument, NULL, 0};
+		if (settings[i].letter) {
+			*letter++ = settings[i].letter;
+			if (has_value)
+				*letter++ = ':';
+		}
+	}
+}
+
+static bool set_named(const struct setting *setting, const char *text)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "--%s", setting->name);
+	return set(setting, name, text);
+}
+
+static bool set_lettered(const struct setting *settings, char letter, const char *text)
+{
+	const char name[] = {'-', letter, '\0'};
+
+	while (settings->letter != letter)
+		settings++;
+	return set(settings, name, text);
+}
+
 int parse_options(int argc, char **argv, const struct setting *settings, const char *help)
 {
-	struct option options[SETTINGS_MAX + 2] = {{"help", no_argument, NULL, 'h'}};
+	struct known_options known = {0};
 	int option, index;
 
-	for (int i = 0; settings[i].name; i++)
-		options[i + 1] = (struct option){.name = settings[i].name,
-		                                 .has_arg = settings[i].flag ? no_argument
-		                                                             : required_argument};
+	describe(settings, &known);
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", options, &index)) != -1) {
+	while ((option = getopt_long(argc, argv, known.letters, known.names, &index)) != -1) {
 		if (option == 'h') {
 			fputs(help, stdout);
 			return finish_output(EXIT_FINE);
@@ -134,7 +167,8 @@ int parse_options(int argc, char **argv, const struct setting *settings, const c
 			complain_of_option(argv, option == ':');
 			return EXIT_USAGE;
 		}
-		if (!set(&settings[index - 1], optarg))
+		if (option == 0 ? !set_named(&settings[index - 1], optarg)
+		                : !set_lettered(settings, (char)option, optarg))
 			return EXIT_USAGE;
 	}
 	return -1;

@@ -8,6 +8,7 @@
 
 #include <getopt.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* The command's exit codes. */
@@ -18,11 +19,19 @@ enum {
 	EXIT_INTERRUPTED = 128 /* plus the number of the signal that ended it */
 };
 
-/* An option, where its value is put, which is one of the five, and the range of that. */
+/* The values of an option that may be repeated. The list has room for as many as there are arguments. */
+struct texts {
+	const char **list;
+	size_t count;
+};
+
+/* An option, where its value is put, which is one of the six, and the range of that. */
 struct setting {
 	const char *name; /* without its dashes; NULL ends a table */
+	char letter;      /* its short form, or 0 */
 	bool *flag;
 	const char **text;
+	struct texts *texts; /* the option may be repeated */
 	uint64_t *number;
 	double *decimal;
 	uint64_t *duration;   /* ns */
